@@ -1,0 +1,157 @@
+//! One block: rules in rank order, and the automata over them.
+
+use std::collections::HashMap;
+
+use super::Options;
+use super::determinise::{Gated, Input, determinise};
+use super::segments::{Segments, is_floating};
+use super::trie::{Trie, Value};
+use super::write::Writer;
+use crate::engine::program::{Constant, Detail, Rung, block as layout};
+use crate::target::form::TargetForm;
+use crate::target::percent::Parts;
+
+/// A rule of a block. Its rank is its place in the order of precedence, from 1.
+pub(super) struct BlockRule<'p> {
+    pub(super) pattern: &'p [u8],
+    pub(super) allows: bool,
+    pub(super) group: u32,
+}
+
+/// What compiling one policy may still cost.
+pub(super) struct Budget {
+    /// Rules that merging groups may copy.
+    pub(super) rules: usize,
+    /// Units of determinising.
+    pub(super) work: u64,
+}
+
+impl Budget {
+    /// Takes units of work; `None` when they are used up.
+    pub(super) fn work(&mut self, units: usize) -> Option<()> {
+        match self.work.checked_sub(units as u64) {
+            Some(left) => {
+                self.work = left;
+                Some(())
+            }
+            None => {
+                self.work = 0;
+                None
+            }
+        }
+    }
+}
+
+/// The octets of a block.
+pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget) -> Vec<u8> {
+    let parts: Vec<Parts> = rules.iter().map(|rule| Parts::of(rule.pattern)).collect();
+    let levels = levels(rules);
+    let mut segments = Segments::default();
+    for (rank, parts) in (1..).zip(&parts).filter(|(_, parts)| !parts.segments.is_empty()) {
+        segments.add(rank, parts);
+    }
+    segments.finish();
+    let trie = Trie::build(trie_entries(&parts, &segments, form), |sequence| segments.max(sequence));
+    let constant = constant(&parts, &levels);
+    let automaton = match options.rung {
+        Some(Rung::Backstop | Rung::Constant) => None,
+        _ if filtered => None,
+        None if constant != Constant::Nothing => None,
+        _ => automaton(&parts, &segments, &trie, &levels, form, options.detail, budget),
+    };
+    let rung = match (options.rung, &automaton) {
+        (None | Some(Rung::Constant), _) if !filtered && constant != Constant::Nothing => Rung::Constant,
+        (_, Some(_)) => Rung::Dfa,
+        _ => Rung::Backstop,
+    };
+    let mut out = Writer::with_header(layout::WORDS);
+    let constant = if filtered { Constant::Nothing } else { constant };
+    out.set(layout::RUNG_CONSTANT, u32::from_le_bytes([rung as u8, constant as u8, 0, 0]));
+    out.set(layout::RANK_COUNT, rules.len() as u32);
+    let levels_at = out.words(&levels);
+    out.set(layout::LEVELS, levels_at);
+    if filtered {
+        // The exemption of robots.txt is nobody's rule and everybody's.
+        let groups: Vec<u32> = rules.iter().map(|rule| rule.group).chain([u32::MAX]).collect();
+        let groups_at = out.words(&groups);
+        out.set(layout::GROUPS, groups_at);
+    }
+    out.set(layout::FLOATING_MAX, segments.floating_max());
+    let segments = if segments.is_empty() { Vec::new() } else { segments.write() };
+    for (at, section) in [(layout::DFA, automaton.unwrap_or_default()), (layout::TRIE, trie.write()), (layout::SEGMENTS, segments)] {
+        out.align();
+        let offset = out.octets(&section);
+        out.set_all(at, &[offset, section.len() as u32]);
+    }
+    out.into_octets()
+}
+
+/// The level of each rank from 1, the exemption of robots.txt last: a run of one verdict is a level, and level 0 allows.
+fn levels(rules: &[BlockRule<'_>]) -> Vec<u32> {
+    let mut level = 0;
+    let verdicts = rules.iter().map(|rule| rule.allows).chain([true]);
+    verdicts
+        .map(|allows| {
+            level += u32::from((level % 2 == 0) != allows);
+            level
+        })
+        .collect()
+}
+
+fn trie_entries(parts: &[Parts], segments: &Segments, form: &TargetForm) -> Vec<(Vec<u8>, Value)> {
+    let literals = (1..).zip(parts).filter(|(_, parts)| parts.segments.is_empty());
+    let mut entries: Vec<_> = literals
+        .map(|(rank, parts)| (parts.prefix.clone(), if parts.anchored { Value::Anchored(rank) } else { Value::Match(rank) }))
+        .collect();
+    entries.extend(segments.gates().map(|(prefix, sequence)| (prefix.to_vec(), Value::Gate(sequence))));
+    if form.robots_txt_exempt() {
+        let top = parts.len() as u32 + 1;
+        entries.push((b"/robots.txt".to_vec(), Value::Anchored(top)));
+        entries.push((b"/robots.txt?".to_vec(), Value::Match(top)));
+    }
+    entries
+}
+
+/// Whether every target but robots.txt has the same verdict, as far as the patterns show it.
+fn constant(parts: &[Parts], levels: &[u32]) -> Constant {
+    let top = parts.len().checked_sub(1).map_or(0, |last| levels[last]);
+    let all = (0..parts.len()).filter(|&index| matches_all(&parts[index])).map(|index| levels[index]).max().unwrap_or(0);
+    match (top, all == top) {
+        (0, _) => Constant::Allows,
+        (_, true) if top % 2 == 1 => Constant::Disallows,
+        (_, true) => Constant::Allows,
+        _ => Constant::Nothing,
+    }
+}
+
+fn matches_all(parts: &Parts) -> bool {
+    parts.segments.is_empty() && !parts.anchored && matches!(&parts.prefix[..], b"" | b"/")
+}
+
+fn automaton(
+    parts: &[Parts],
+    segments: &Segments,
+    trie: &Trie,
+    levels: &[u32],
+    form: &TargetForm,
+    detail: Detail,
+    budget: &mut Budget,
+) -> Option<Vec<u8>> {
+    let values: Vec<u32> = match detail {
+        Detail::Verdicts => [0].into_iter().chain(levels.iter().copied()).collect(),
+        Detail::Rules => (0..=levels.len() as u32).collect(),
+    };
+    let sequences: HashMap<&[u8], u32> = segments.gates().collect();
+    let mut gated: HashMap<u32, Vec<Gated>> = HashMap::new();
+    let rules = (1..).zip(parts).filter(|(_, parts)| !parts.segments.is_empty() && !is_floating(&parts.prefix));
+    for (rank, parts) in rules {
+        gated.entry(sequences[&parts.prefix[..]]).or_default().push(Gated {
+            rank,
+            segments: parts.segments.iter().map(|segment| segment.octets.clone()).collect(),
+            anchored: parts.anchored,
+            two_spellings: parts.segments.iter().any(|segment| segment.in_query.is_some()),
+        });
+    }
+    let input = Input { trie, gated: &gated, values: &values, not_identity: form.not_identity() };
+    determinise(&input, budget)
+}

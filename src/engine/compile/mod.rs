@@ -1,0 +1,320 @@
+//! Rule sets to a program: who is bound by what, in which order rules count, and which automata find out.
+//!
+//! # Without backtracking, and why that is enough
+//!
+//! Rank the rules of a set by (specificity, allow after disallow). A pattern is tied to the start of the target, so once matched it stays
+//! matched: a walk over the target only ever raises the best rank so far. A second value per place says which rule wins if the target ends
+//! there (`$`). Both are known when the automaton is built. Rules that rank below the best so far can never win and are left out of every
+//! state behind it: that pruning keeps automata small.
+//!
+//! Stars do not bring backtracking back. In `prefix*s1*s2`, the leftmost fit of each segment is always right: it leaves the most room for
+//! the next. So a rule is a number, how many of its segments have been found, and one automaton over all segments (after Aho and Corasick,
+//! "Efficient string matching", 1975) moves all rules forward as it reads the target once.
+//!
+//! # The ladder
+//!
+//! 1. [`Rung::Constant`]: no rule matters, or one rule matches everything and none that outranks it differs.
+//! 2. [`Rung::Dfa`]: literal rules and *gated* ones (with a literal prefix before the first star) in one deterministic automaton. *Floating* rules
+//!    (`/*x`, `*x`) stay out of it, since with them every state would have to carry them all; the segment automaton runs beside it.
+//! 3. [`Rung::Backstop`]: a radix trie of all literals and the segment automaton. Always there: it is linear in the target whatever the rules.
+//!
+//! Determinising is paid from a budget of *work* per policy, not of states: giving up a large automaton costs as much as building it.
+//!
+//! # No quadratic merge
+//!
+//! Merging the groups that name an agent copies rules. Thousands of agents that share thousands of rules and own one each fit into one
+//! robots.txt, and merged would be a hundred million. So merging has a budget too, linear in the file. The rule sets that do not fit
+//! share one block of all rules and look only at the matches whose group binds them.
+
+mod block;
+mod determinise;
+mod segments;
+mod trie;
+mod write;
+
+use std::collections::HashMap;
+
+use super::program::{Detail, HEADER_LEN, MAGIC, NO_SET, Rung, header};
+use crate::protocol::agent::LineToken;
+use crate::protocol::policy::Policy;
+
+use block::{BlockRule, Budget};
+use write::Writer;
+
+/// How to compile.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// What the automata should know.
+    pub detail: Detail,
+    /// The only rung to use, where it applies; `None` for the cheapest one. For tests and measurements.
+    pub rung: Option<Rung>,
+    /// Units of work that determinising may cost a policy. A unit is about a nanosecond.
+    pub work_budget: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { detail: Detail::Verdicts, rung: None, work_budget: 1_000_000 }
+    }
+}
+
+impl Options {
+    /// These options with another detail.
+    pub fn with_detail(self, detail: Detail) -> Options {
+        Options { detail, ..self }
+    }
+
+    /// These options with one rung alone.
+    pub fn with_rung(self, rung: Option<Rung>) -> Options {
+        Options { rung, ..self }
+    }
+}
+
+/// Compiles a policy. The octets are a [`Program`](super::program::Program).
+///
+/// Time is near-linear in the size of the policy, whatever it contains.
+///
+/// ```
+/// use robosieve::{compile::{Options, compile}, dialect::RFC9309, policy::Policy, program::Program};
+///
+/// let policy = Policy::parse(b"User-agent: *\nDisallow: /*.pdf$\n", &RFC9309);
+/// let octets = compile(&policy, &Options::default());
+/// assert_eq!(Program::check(&octets).unwrap().rule_set_count(), 1);
+/// ```
+pub fn compile(policy: &Policy, options: &Options) -> Vec<u8> {
+    let bindings = Bindings::of(policy);
+    let ranked = ranked_rules(policy);
+    let mut program = ProgramBuilder::new(policy, options, &ranked);
+    for (index, groups) in bindings.in_order_of_size(policy) {
+        program.add_set(index, groups);
+    }
+    program.write(&bindings)
+}
+
+/// Which groups name whom.
+struct Bindings {
+    /// Tokens in lower case and octet order, with the index of their groups.
+    tokens: Vec<(Vec<u8>, u32)>,
+    star: Option<u32>,
+    /// Distinct lists of groups, each in file order.
+    sets: Vec<Vec<u32>>,
+}
+
+impl Bindings {
+    fn of(policy: &Policy) -> Bindings {
+        let mut named: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
+        let mut star: Vec<u32> = Vec::new();
+        for (index, group) in policy.groups().enumerate() {
+            for agent in group.agents() {
+                let list = match agent.token() {
+                    Some(LineToken::Star) => &mut star,
+                    Some(LineToken::Product(token)) => named.entry(token.to_ascii_lowercase()).or_default(),
+                    None => continue,
+                };
+                if list.last() != Some(&(index as u32)) {
+                    list.push(index as u32);
+                }
+            }
+        }
+        let mut sets = SetInterner::default();
+        let star = (!star.is_empty()).then(|| sets.index(star));
+        let mut tokens: Vec<_> = named.into_iter().collect();
+        tokens.sort_unstable();
+        let tokens = tokens.into_iter().map(|(token, groups)| (token, sets.index(groups))).collect();
+        Bindings { tokens, star, sets: sets.sets }
+    }
+
+    /// The sets with the fewest rules first, so that a budget serves as many as it can.
+    fn in_order_of_size(&self, policy: &Policy) -> Vec<(usize, &[u32])> {
+        let sizes: Vec<usize> = policy.groups().map(|group| group.rules().len()).collect();
+        let mut order: Vec<_> = self.sets.iter().map(Vec::as_slice).enumerate().collect();
+        order.sort_by_cached_key(|(_, groups)| groups.iter().map(|&group| sizes[group as usize]).sum::<usize>());
+        order
+    }
+}
+
+#[derive(Default)]
+struct SetInterner {
+    sets: Vec<Vec<u32>>,
+    indices: HashMap<Vec<u32>, u32>,
+}
+
+impl SetInterner {
+    fn index(&mut self, groups: Vec<u32>) -> u32 {
+        *self.indices.entry(groups).or_insert_with_key(|groups| {
+            self.sets.push(groups.clone());
+            self.sets.len() as u32 - 1
+        })
+    }
+}
+
+/// A rule that can match, with what ranks it.
+struct Ranked<'p> {
+    id: u32,
+    group: u32,
+    allows: bool,
+    pattern: &'p [u8],
+    /// Its place in the order of precedence of the whole policy.
+    order: u32,
+    /// The same for rules of equal pattern and verdict.
+    content: u32,
+}
+
+/// The rules of a policy by id; those that match nothing are left out.
+fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
+    let mut contents: HashMap<(&[u8], bool), u32> = HashMap::new();
+    let mut rules: Vec<Option<Ranked>> = policy
+        .rules()
+        .enumerate()
+        .map(|(id, rule)| {
+            let pattern = rule.pattern();
+            let next = contents.len() as u32;
+            (!pattern.is_empty()).then(|| Ranked {
+                id: id as u32,
+                group: rule.group(),
+                allows: rule.allows(),
+                pattern,
+                order: 0,
+                content: *contents.entry((pattern, rule.allows())).or_insert(next),
+            })
+        })
+        .collect();
+    let mut order: Vec<&mut Ranked> = rules.iter_mut().flatten().collect();
+    // The pattern's length is its specificity. Of rules equal in both, the first in the file is reported, so it ranks above the others.
+    order.sort_unstable_by_key(|rule| (rule.pattern.len(), rule.allows, std::cmp::Reverse(rule.id)));
+    for (place, rule) in order.into_iter().enumerate() {
+        rule.order = place as u32;
+    }
+    rules
+}
+
+/// What one rule set becomes.
+#[derive(Default)]
+struct SetEntry {
+    block: u32,
+    map: Vec<u32>,
+    /// Whether the block is shared and filtered by the set's groups.
+    filtered: bool,
+}
+
+struct ProgramBuilder<'p> {
+    policy: &'p Policy,
+    options: &'p Options,
+    ranked: &'p [Option<Ranked<'p>>],
+    budget: Budget,
+    blocks: Vec<Vec<u8>>,
+    /// Blocks by the contents of their rules in rank order.
+    interned: HashMap<Vec<u32>, u32>,
+    /// The block of all rules, once a rule set needs it, and its map: one for all sets that share it.
+    shared: Option<(u32, Vec<u32>)>,
+    sets: HashMap<usize, SetEntry>,
+}
+
+impl<'p> ProgramBuilder<'p> {
+    fn new(policy: &'p Policy, options: &'p Options, ranked: &'p [Option<Ranked<'p>>]) -> ProgramBuilder<'p> {
+        let lines = policy.rules().len() + policy.groups().map(|group| group.agents().len()).sum::<usize>();
+        ProgramBuilder {
+            policy,
+            options,
+            ranked,
+            budget: Budget { rules: 1024 + 8 * lines, work: options.work_budget },
+            blocks: Vec::new(),
+            interned: HashMap::new(),
+            shared: None,
+            sets: HashMap::new(),
+        }
+    }
+
+    fn add_set(&mut self, index: usize, groups: &[u32]) {
+        let ranges: Vec<_> = groups.iter().map(|&group| self.policy.group(group).rule_range()).collect();
+        let size: usize = ranges.iter().map(ExactSizeIterator::len).sum();
+        let entry = if size <= self.budget.rules {
+            self.budget.rules -= size;
+            self.merged(ranges.into_iter().flatten())
+        } else {
+            self.filtered()
+        };
+        self.sets.insert(index, entry);
+    }
+
+    fn merged(&mut self, ids: impl Iterator<Item = u32>) -> SetEntry {
+        let mut rules: Vec<&Ranked> = ids.filter_map(|id| self.ranked[id as usize].as_ref()).collect();
+        rules.sort_unstable_by_key(|rule| rule.order);
+        let rules = without_dead(rules);
+        let key: Vec<u32> = rules.iter().map(|rule| rule.content).collect();
+        let map = rules.iter().map(|rule| rule.id).collect();
+        let block = match self.interned.get(&key) {
+            Some(&block) => block,
+            None => {
+                let block = self.add_block(&rules, false);
+                self.interned.insert(key, block);
+                block
+            }
+        };
+        SetEntry { block, map, filtered: false }
+    }
+
+    fn filtered(&mut self) -> SetEntry {
+        if self.shared.is_none() {
+            let mut rules: Vec<&Ranked> = self.ranked.iter().flatten().collect();
+            rules.sort_unstable_by_key(|rule| rule.order);
+            self.shared = Some((self.add_block(&rules, true), rules.iter().map(|rule| rule.id).collect()));
+        }
+        let block = self.shared.as_ref().map_or(0, |(block, _)| *block);
+        SetEntry { block, map: Vec::new(), filtered: true }
+    }
+
+    fn add_block(&mut self, rules: &[&Ranked<'p>], filtered: bool) -> u32 {
+        let rules: Vec<BlockRule> =
+            rules.iter().map(|rule| BlockRule { pattern: rule.pattern, allows: rule.allows, group: rule.group }).collect();
+        self.blocks.push(block::build(&rules, filtered, self.policy.dialect().form, self.options, &mut self.budget));
+        self.blocks.len() as u32 - 1
+    }
+
+    fn write(mut self, bindings: &Bindings) -> Vec<u8> {
+        let mut out = Writer::with_header(HEADER_LEN / 4);
+        let tokens = out.reserve(bindings.tokens.len() * 3);
+        let sets = out.reserve(bindings.sets.len() * 5);
+        let blocks = out.reserve(self.blocks.len() * 2);
+        let shared_map = self.shared.take().map(|(_, map)| (out.words(&map), map.len()));
+        for (index, groups) in bindings.sets.iter().enumerate() {
+            let entry = self.sets.remove(&index).expect("every set was added");
+            let (map, map_len) = match shared_map {
+                Some(map) if entry.filtered => map,
+                _ => (out.words(&entry.map), entry.map.len()),
+            };
+            let (filter, filter_len) = if entry.filtered { (out.words(groups), groups.len() as u32) } else { (0, 0) };
+            out.set_all(sets + index * 5, &[entry.block, map, map_len as u32, filter, filter_len]);
+        }
+        for (index, (token, set)) in bindings.tokens.iter().enumerate() {
+            let at = out.octets(token);
+            out.set_all(tokens + index * 3, &[at, token.len() as u32, *set]);
+        }
+        for (index, octets) in self.blocks.iter().enumerate() {
+            out.align();
+            let at = out.octets(octets);
+            out.set_all(blocks + index * 2, &[at, octets.len() as u32]);
+        }
+        out.set(header::MAGIC, MAGIC);
+        let form = self.policy.dialect().form.id();
+        out.set(header::FORM_DETAIL, u32::from_le_bytes([form, self.options.detail as u8, 0, 0]));
+        out.set(header::RULE_COUNT, self.policy.rules().len() as u32);
+        out.set(header::GROUP_COUNT, self.policy.groups().len() as u32);
+        out.set_all(header::TOKEN_COUNT, &[bindings.tokens.len() as u32, (tokens * 4) as u32]);
+        out.set_all(header::SET_COUNT, &[bindings.sets.len() as u32, (sets * 4) as u32]);
+        out.set_all(header::BLOCK_COUNT, &[self.blocks.len() as u32, (blocks * 4) as u32]);
+        out.set(header::STAR_SET, bindings.star.unwrap_or(NO_SET));
+        out.align();
+        out.set(header::LEN, out.len() as u32);
+        out.into_octets()
+    }
+}
+
+/// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
+fn without_dead<'r, 'p>(rules: Vec<&'r Ranked<'p>>) -> Vec<&'r Ranked<'p>> {
+    let mut seen = std::collections::HashSet::with_capacity(rules.len());
+    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert(rule.pattern)).collect();
+    kept.reverse();
+    kept
+}

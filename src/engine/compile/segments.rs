@@ -1,0 +1,313 @@
+//! The segment automaton: the literal stretches behind stars, and in which order rules want them.
+//!
+//! Rules with a star become a tree: from the literal prefix on, one edge a segment. Rules that begin with the same segments share the nodes of
+//! that beginning and so advance together. All segments of all rules are the needles of one automaton (Aho and Corasick, 1975) over the target.
+//! A segment with an escaped delimiter has two needles, of which the decoded one counts only in the query.
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::write::Writer;
+use crate::engine::program::segments as layout;
+use crate::target::percent::{Parts, Segment};
+
+#[derive(Debug, Default)]
+struct SequenceNode {
+    matches: Vec<u32>,
+    children: Vec<(u32, u32)>,
+    max: u32,
+}
+
+#[derive(Debug, Default)]
+struct NeedleEntry {
+    octets: Vec<u8>,
+    /// Segment and whether this spelling counts only in the query.
+    segments: Vec<(u32, bool)>,
+    /// Rank, parent sequence and whether this spelling counts only in the query.
+    tails: Vec<(u32, u32, bool)>,
+}
+
+/// The rules with stars of a block.
+#[derive(Debug, Default)]
+pub(super) struct Segments {
+    roots: HashMap<Vec<u8>, u32>,
+    sequences: Vec<SequenceNode>,
+    children: HashMap<(u32, u32), u32>,
+    segment_ids: HashMap<Segment, u32>,
+    needle_ids: HashMap<Vec<u8>, u32>,
+    needles: Vec<NeedleEntry>,
+}
+
+/// Whether rules with that literal prefix float: they begin nearly everywhere, so no automaton over prefixes can hold them back.
+pub(super) fn is_floating(prefix: &[u8]) -> bool {
+    prefix.len() <= 1
+}
+
+impl Segments {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sequences.is_empty()
+    }
+
+    /// Adds a rule, which has segments. Rules come in rank order.
+    pub(super) fn add(&mut self, rank: u32, parts: &Parts) {
+        let mut node = self.root(&parts.prefix);
+        let (tail, middle) = match parts.segments.split_last() {
+            Some((tail, middle)) if parts.anchored => (Some(tail), middle),
+            _ => (None, &parts.segments[..]),
+        };
+        for segment in middle {
+            node = self.child(node, segment);
+        }
+        self.sequences[node as usize].max = rank;
+        match tail {
+            None => self.sequences[node as usize].matches.push(rank),
+            Some(tail) => {
+                for (octets, in_query) in spellings(tail) {
+                    let needle = self.needle(octets);
+                    self.needles[needle as usize].tails.push((rank, node, in_query));
+                }
+            }
+        }
+    }
+
+    fn root(&mut self, prefix: &[u8]) -> u32 {
+        if let Some(&root) = self.roots.get(prefix) {
+            return root;
+        }
+        let root = self.add_sequence();
+        self.roots.insert(prefix.to_vec(), root);
+        root
+    }
+
+    fn add_sequence(&mut self) -> u32 {
+        self.sequences.push(SequenceNode::default());
+        self.sequences.len() as u32 - 1
+    }
+
+    fn child(&mut self, parent: u32, segment: &Segment) -> u32 {
+        let segment = self.segment(segment);
+        if let Some(&child) = self.children.get(&(parent, segment)) {
+            return child;
+        }
+        let child = self.add_sequence();
+        self.children.insert((parent, segment), child);
+        self.sequences[parent as usize].children.push((segment, child));
+        child
+    }
+
+    fn segment(&mut self, segment: &Segment) -> u32 {
+        if let Some(&id) = self.segment_ids.get(segment) {
+            return id;
+        }
+        let id = self.segment_ids.len() as u32;
+        self.segment_ids.insert(segment.clone(), id);
+        for (octets, in_query) in spellings(segment) {
+            let needle = self.needle(octets);
+            self.needles[needle as usize].segments.push((id, in_query));
+        }
+        id
+    }
+
+    fn needle(&mut self, octets: &[u8]) -> u32 {
+        if let Some(&id) = self.needle_ids.get(octets) {
+            return id;
+        }
+        let id = self.needles.len() as u32;
+        self.needle_ids.insert(octets.to_vec(), id);
+        self.needles.push(NeedleEntry { octets: octets.to_vec(), ..NeedleEntry::default() });
+        id
+    }
+
+    /// Computes maxima, once every rule was added. A node's children lie behind it.
+    pub(super) fn finish(&mut self) {
+        for index in (0..self.sequences.len()).rev() {
+            let below = self.sequences[index].children.iter().map(|&(_, child)| self.sequences[child as usize].max).max();
+            let node = &mut self.sequences[index];
+            node.max = node.max.max(below.unwrap_or(0));
+            node.matches.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        for needle in &mut self.needles {
+            needle.tails.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// The prefixes that the trie must know, with their sequences.
+    pub(super) fn gates(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        self.roots.iter().filter(|(prefix, _)| !is_floating(prefix)).map(|(prefix, &root)| (&prefix[..], root))
+    }
+
+    pub(super) fn max(&self, sequence: u32) -> u32 {
+        self.sequences[sequence as usize].max
+    }
+
+    /// The highest rank of a floating rule; 0 if there is none.
+    pub(super) fn floating_max(&self) -> u32 {
+        [&b""[..], b"/"].iter().filter_map(|&prefix| self.roots.get(prefix)).map(|&root| self.max(root)).max().unwrap_or(0)
+    }
+
+    pub(super) fn write(&self) -> Vec<u8> {
+        let automaton = Automaton::of(&self.needles);
+        let mut out = Writer::with_header(layout::WORDS);
+        let mut pool = Vec::new();
+        let sequences = self.sequence_words(&mut pool);
+        let needles = self.needle_words(&mut pool);
+        let segments = self.segment_words(&mut pool);
+        let sequences_at = out.words(&sequences);
+        let states_at = out.words(&automaton.words());
+        let needles_at = out.words(&needles);
+        let segments_at = out.words(&segments);
+        let pool_at = out.words(&pool);
+        let octets_at = out.octets(&automaton.octets);
+        let root_at = out.octets(&automaton.root_table());
+        out.set_all(layout::SEQUENCE_COUNT, &[self.sequences.len() as u32, sequences_at]);
+        out.set_all(layout::STATE_COUNT, &[automaton.states.len() as u32, states_at]);
+        out.set_all(layout::OCTETS, &[octets_at, root_at]);
+        out.set_all(layout::NEEDLE_COUNT, &[self.needles.len() as u32, needles_at]);
+        out.set_all(layout::SEGMENT_COUNT, &[self.segment_ids.len() as u32, segments_at]);
+        out.set_all(layout::POOL, &[pool_at, pool.len() as u32]);
+        out.set(layout::ROOT_EMPTY, self.roots.get(&b""[..]).map_or(0, |root| root + 1));
+        out.set(layout::ROOT_SLASH, self.roots.get(&b"/"[..]).map_or(0, |root| root + 1));
+        out.into_octets()
+    }
+
+    fn sequence_words(&self, pool: &mut Vec<u32>) -> Vec<u32> {
+        let mut words = Vec::with_capacity(self.sequences.len() * layout::SEQUENCE_WORDS);
+        for node in &self.sequences {
+            let matches = pool.len() as u32;
+            pool.extend_from_slice(&node.matches);
+            let children = pool.len() as u32;
+            pool.extend(node.children.iter().flat_map(|&(segment, child)| [segment, child]));
+            words.extend([matches, node.matches.len() as u32, children, node.children.len() as u32, node.max]);
+        }
+        words
+    }
+
+    fn needle_words(&self, pool: &mut Vec<u32>) -> Vec<u32> {
+        let mut words = Vec::with_capacity(self.needles.len() * layout::NEEDLE_WORDS);
+        for needle in &self.needles {
+            let segments = pool.len() as u32;
+            pool.extend(needle.segments.iter().map(|&(segment, in_query)| segment << 1 | u32::from(in_query)));
+            let tails = pool.len() as u32;
+            pool.extend(needle.tails.iter().flat_map(|&(rank, parent, in_query)| [parent << 1 | u32::from(in_query), rank]));
+            let counts = [needle.segments.len() as u32, tails, needle.tails.len() as u32];
+            words.extend([needle.octets.len() as u32, segments]);
+            words.extend(counts);
+        }
+        words
+    }
+
+    /// For each segment, the floating sequences that begin with it: those tied to nothing first.
+    fn segment_words(&self, pool: &mut Vec<u32>) -> Vec<u32> {
+        let mut floating = vec![Vec::new(); self.segment_ids.len()];
+        for (depth, prefix) in [(0, &b""[..]), (1, b"/")] {
+            let Some(&root) = self.roots.get(prefix) else { continue };
+            for &(segment, child) in &self.sequences[root as usize].children {
+                floating[segment as usize].push([depth, child]);
+            }
+        }
+        let mut words = Vec::with_capacity(floating.len() * layout::SEGMENT_WORDS);
+        for list in floating {
+            words.extend([pool.len() as u32, list.len() as u32]);
+            pool.extend(list.into_iter().flatten());
+        }
+        words
+    }
+}
+
+fn spellings(segment: &Segment) -> impl Iterator<Item = (&[u8], bool)> {
+    let decoded = segment.in_query.as_deref().map(|octets| (octets, true));
+    [Some((&segment.octets[..], false)), decoded].into_iter().flatten()
+}
+
+/// States in order of depth, so that a state's children lie side by side and its failure before it.
+struct Automaton {
+    states: Vec<AutomatonState>,
+    octets: Vec<u8>,
+}
+
+#[derive(Default)]
+struct AutomatonState {
+    fail: u32,
+    first_child: u32,
+    child_count: u32,
+    needle: Option<u32>,
+    shorter: u32,
+}
+
+impl Automaton {
+    fn of(needles: &[NeedleEntry]) -> Automaton {
+        let mut sorted: Vec<(&[u8], u32)> = needles.iter().zip(0..).map(|(needle, id)| (&needle.octets[..], id)).collect();
+        sorted.sort_unstable();
+        let mut automaton = Automaton { states: vec![AutomatonState::default()], octets: vec![0] };
+        let mut pending: VecDeque<(usize, Range<usize>, usize)> = VecDeque::from([(0, 0..sorted.len(), 0)]);
+        while let Some((state, mut range, depth)) = pending.pop_front() {
+            if depth > 0 && sorted[range.start].0.len() == depth {
+                automaton.states[state].needle = Some(sorted[range.start].1);
+                range.start += 1;
+            }
+            automaton.states[state].first_child = automaton.states.len() as u32;
+            while range.start < range.end {
+                let octet = sorted[range.start].0[depth];
+                let end = range.start + sorted[range.clone()].partition_point(|(octets, _)| octets[depth] == octet);
+                pending.push_back((automaton.states.len(), range.start..end, depth + 1));
+                automaton.states.push(AutomatonState::default());
+                automaton.octets.push(octet);
+                automaton.states[state].child_count += 1;
+                range.start = end;
+            }
+        }
+        automaton.link();
+        automaton
+    }
+
+    /// Failure links: of each state, the longest proper suffix that is a state too. Parents come before children.
+    fn link(&mut self) {
+        let root = self.root_table();
+        for parent in 0..self.states.len() {
+            let children = self.states[parent].first_child..self.states[parent].first_child + self.states[parent].child_count;
+            for child in children {
+                let fail = if parent == 0 { 0 } else { self.suffix(self.states[parent].fail, self.octets[child as usize], &root) };
+                let shorter = if self.states[fail as usize].needle.is_some() { fail } else { self.states[fail as usize].shorter };
+                self.states[child as usize].fail = fail;
+                self.states[child as usize].shorter = shorter;
+            }
+        }
+    }
+
+    fn suffix(&self, mut state: u32, octet: u8, root: &[u8; 256]) -> u32 {
+        loop {
+            if state == 0 {
+                return match root[usize::from(octet)] {
+                    0 => 0,
+                    child => self.states[0].first_child + u32::from(child) - 1,
+                };
+            }
+            let entry = &self.states[state as usize];
+            let children = entry.first_child as usize..(entry.first_child + entry.child_count) as usize;
+            if let Some(at) = self.octets[children].iter().position(|&into| into == octet) {
+                return entry.first_child + at as u32;
+            }
+            state = entry.fail;
+        }
+    }
+
+    /// Octet to child of the root plus one. Canonical octets are printable ASCII, so there are at most 94 children.
+    fn root_table(&self) -> [u8; 256] {
+        let mut table = [0; 256];
+        for child in 0..self.states[0].child_count as usize {
+            table[usize::from(self.octets[1 + child])] = child as u8 + 1;
+        }
+        table
+    }
+
+    fn words(&self) -> Vec<u32> {
+        let mut words = Vec::with_capacity(self.states.len() * layout::STATE_WORDS);
+        for state in &self.states {
+            let first_child = if state.child_count > 0 { state.first_child } else { 0 };
+            let needle = state.needle.map_or(0, |needle| needle + 1);
+            words.extend([state.fail, first_child, state.child_count, needle, state.shorter]);
+        }
+        words
+    }
+}

@@ -1,0 +1,362 @@
+//! The backstop: a radix trie for what is tied to the start of the target, one automaton for all segments behind stars.
+//!
+//! The walk down the trie meets every literal rule that matches and every *gate*, the literal prefix of rules with stars. Then the
+//! automaton reads the target once. At each octet it tells which segments end there; each of them moves on the rules that wait for it:
+//!
+//! ```text
+//!   gate "/a"  ──waits for──▶ "next=" ──▶ waits for ".php" ──▶ rank 7 matches
+//!                 since 2                    since 14
+//! ```
+//!
+//! A rule may take a segment only if it starts where the rule has been waiting since, or later. Rules join a segment's list in the order of that
+//! place, so the list is a queue: whoever may move stands in front, and every look at a list but the last moves a rule. Tails that are tied to
+//! the end of the target are looked up once, in the state in which the automaton ends.
+//!
+//! So the cost is that of reading the target, plus one step for each segment that ends at an octet, plus one for each rule that moves, and every
+//! rule moves through each of its segments at most once.
+
+use crate::engine::program::segments as layout;
+use crate::engine::program::trie as trie_layout;
+use crate::engine::program::view::{SegmentsView, TrieNode, TrieView};
+
+const NONE: u32 = u32::MAX;
+
+/// What one sequence, in one run, has come to.
+#[derive(Debug, Clone, Copy, Default)]
+struct SequenceState {
+    /// The run in which it was found, and where its last segment ended.
+    found_in: u32,
+    found_at: u32,
+    /// The run in which it began to wait, since where, and who waits behind it.
+    waits_in: u32,
+    since: u32,
+    next: u32,
+}
+
+/// Who waits for one segment, in one run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Queue {
+    run: u32,
+    front: u32,
+    back: u32,
+    /// How many of the floating sequences that begin with the segment were looked at.
+    floating: u32,
+}
+
+/// The state of matching one target, in buffers that outlive it. A number of the run tells what is of this run.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    run: u32,
+    sequences: Vec<SequenceState>,
+    queues: Vec<Queue>,
+    /// Gates that the walk down the trie met: depth and sequence, in order of depth.
+    gates: Vec<(usize, u32)>,
+}
+
+impl Progress {
+    /// The highest rank that matches `target`, among those that bind.
+    pub(super) fn best(
+        &mut self,
+        trie: &TrieView<'_>,
+        segments: Option<&SegmentsView<'_>>,
+        target: &[u8],
+        binds: impl Fn(u32) -> Option<bool>,
+    ) -> Option<u32> {
+        self.gates.clear();
+        let best = self.walk_trie(trie, target, &binds)?;
+        let Some(segments) = segments else {
+            return Some(best);
+        };
+        let mut scan = Scan { progress: self, segments, target, binds: &binds, best, query: target.len() };
+        scan.run()
+    }
+
+    /// The highest rank of `known` and the floating rules that match `target`.
+    pub(super) fn best_floating(&mut self, segments: &SegmentsView<'_>, target: &[u8], known: u32) -> Option<u32> {
+        self.gates.clear();
+        let mut scan = Scan { progress: self, segments, target, binds: &|_| Some(true), best: known, query: target.len() };
+        scan.run()
+    }
+
+    fn walk_trie(&mut self, trie: &TrieView<'_>, target: &[u8], binds: &impl Fn(u32) -> Option<bool>) -> Option<u32> {
+        let mut best = 0;
+        let mut depth = 0;
+        let mut node = trie.node(0)?;
+        loop {
+            best = self.visit(trie, &node, depth, depth == target.len(), best, binds)?;
+            let Some(&octet) = target.get(depth).filter(|_| node.max > best) else {
+                return Some(best);
+            };
+            let Some(child) = trie.child(&node, octet) else {
+                return Some(best);
+            };
+            node = trie.node(child)?;
+            let label = trie.label(&node)?;
+            if label.is_empty() || !target[depth..].starts_with(label) {
+                return Some(best);
+            }
+            depth += label.len();
+        }
+    }
+
+    fn visit(
+        &mut self,
+        trie: &TrieView<'_>,
+        node: &TrieNode,
+        depth: usize,
+        at_end: bool,
+        mut best: u32,
+        binds: &impl Fn(u32) -> Option<bool>,
+    ) -> Option<u32> {
+        let Some(at) = node.list.checked_sub(1) else {
+            return Some(best);
+        };
+        let (matches, anchored) = (trie.lists.at(at)?, trie.lists.at(at + 1)?);
+        let gate = trie.lists.get(at + 2)?;
+        let first = at + trie_layout::LIST_HEAD;
+        best = highest(|i| trie.lists.get(first + i), matches, best, binds)?;
+        if at_end {
+            best = highest(|i| trie.lists.get(first + matches + i), anchored, best, binds)?;
+        }
+        if gate > 0 {
+            self.gates.push((depth, gate - 1));
+        }
+        Some(best)
+    }
+
+    fn begin(&mut self, sequence_count: usize, segment_count: usize) {
+        self.run = self.run.wrapping_add(1);
+        if self.run == 0 {
+            self.sequences.clear();
+            self.queues.clear();
+            self.run = 1;
+        }
+        if self.sequences.len() < sequence_count {
+            self.sequences.resize(sequence_count, SequenceState::default());
+        }
+        if self.queues.len() < segment_count {
+            self.queues.resize(segment_count, Queue::default());
+        }
+    }
+}
+
+/// The first rank of a descending list that binds and is above `best`.
+fn highest(rank_at: impl Fn(usize) -> Option<u32>, count: usize, best: u32, binds: &impl Fn(u32) -> Option<bool>) -> Option<u32> {
+    for index in 0..count {
+        let rank = rank_at(index)?;
+        if rank <= best {
+            break;
+        }
+        if binds(rank)? {
+            return Some(rank);
+        }
+    }
+    Some(best)
+}
+
+/// One run of the segment automaton.
+struct Scan<'r, 's, B> {
+    progress: &'r mut Progress,
+    segments: &'r SegmentsView<'s>,
+    target: &'r [u8],
+    binds: &'r B,
+    best: u32,
+    /// Where the first `?` stands; the target's length when there is none.
+    query: usize,
+}
+
+impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
+    fn run(&mut self) -> Option<u32> {
+        let roots = [(0, layout::ROOT_EMPTY), (1, layout::ROOT_SLASH)].map(|(depth, root)| (depth, self.segments.count(root)));
+        let floating = roots.iter().filter(|(_, root)| *root > 0);
+        let mut floating_max = 0;
+        for &(_, root) in floating {
+            floating_max = self.segments.sequence(root - 1)?.max.max(floating_max);
+        }
+        if floating_max <= self.best && self.progress.gates.is_empty() {
+            return Some(self.best);
+        }
+        self.progress.begin(self.segments.count(layout::SEQUENCE_COUNT), self.segments.count(layout::SEGMENT_COUNT));
+        for (depth, root) in roots.into_iter().filter(|(_, root)| *root > 0) {
+            self.mark_found(root as u32 - 1, depth)?;
+        }
+        // No segment of a gated rule can begin before its gate, so without floating rules the target is read from the first gate on.
+        let start = if floating_max > self.best { 0 } else { self.progress.gates[0].0 };
+        self.query = memchr::memchr(b'?', self.target).unwrap_or(self.target.len());
+        let state = self.read(start)?;
+        self.tails(state)?;
+        Some(self.best)
+    }
+
+    fn read(&mut self, start: usize) -> Option<usize> {
+        let mut state = 0;
+        let mut next_gate = 0;
+        for at in start..self.target.len() {
+            while let Some(&(_, sequence)) = self.progress.gates.get(next_gate).filter(|gate| gate.0 == at) {
+                self.mark_found(sequence, at)?;
+                self.wait_for_children(sequence, at)?;
+                next_gate += 1;
+            }
+            state = self.step(state, self.target[at])?;
+            let entry = self.segments.state(state)?;
+            let mut ending = if entry.needle > 0 { state } else { entry.shorter };
+            while ending > 0 {
+                let entry = self.segments.state(ending)?;
+                self.needle_ends(entry.needle.checked_sub(1)?, at + 1)?;
+                if entry.shorter >= ending {
+                    return None;
+                }
+                ending = entry.shorter;
+            }
+        }
+        Some(state)
+    }
+
+    #[inline]
+    fn step(&self, mut state: usize, octet: u8) -> Option<usize> {
+        while state > 0 {
+            let entry = self.segments.state(state)?;
+            if let Some(child) = self.segments.child(&entry, octet) {
+                return Some(child);
+            }
+            if entry.fail >= state {
+                return None;
+            }
+            state = entry.fail;
+        }
+        // The root's children begin with state 1.
+        Some(usize::from(self.segments.root[usize::from(octet)]))
+    }
+
+    fn needle_ends(&mut self, needle: usize, end: usize) -> Option<()> {
+        let needle = self.segments.needle(needle)?;
+        let start = end.checked_sub(needle.len)?;
+        for index in 0..needle.segment_count {
+            let segment = self.segments.pool.get(needle.segments + index)?;
+            if self.counts(segment & 1 == 1, start) {
+                self.segment_ends((segment >> 1) as usize, start, end)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Whether a spelling counts where it starts: the decoded one only behind the first `?`.
+    fn counts(&self, in_query: bool, start: usize) -> bool {
+        !in_query || start > self.query
+    }
+
+    fn segment_ends(&mut self, segment: usize, start: usize, end: usize) -> Option<()> {
+        let run = self.progress.run;
+        let mut queue = *self.progress.queues.get(segment)?;
+        if queue.run != run {
+            queue = Queue { run, front: NONE, back: NONE, floating: 0 };
+        }
+        let entry = self.segments.segment(segment)?;
+        let mut floating = queue.floating as usize;
+        while floating < entry.count {
+            let (depth, sequence) = self.segments.pair(entry.floating, floating)?;
+            if depth > start {
+                break;
+            }
+            floating += 1;
+            // Found sequences may wait for this very segment again, so the queue is written back before.
+            queue.floating = floating as u32;
+            *self.progress.queues.get_mut(segment)? = queue;
+            self.found(sequence as u32, end)?;
+            queue = *self.progress.queues.get(segment)?;
+        }
+        while queue.front != NONE {
+            let waiting = *self.progress.sequences.get(queue.front as usize)?;
+            if waiting.since as usize > start {
+                break;
+            }
+            let sequence = queue.front;
+            queue.front = waiting.next;
+            if queue.front == NONE {
+                queue.back = NONE;
+            }
+            *self.progress.queues.get_mut(segment)? = queue;
+            self.found(sequence, end)?;
+            queue = *self.progress.queues.get(segment)?;
+        }
+        *self.progress.queues.get_mut(segment)? = queue;
+        Some(())
+    }
+
+    fn mark_found(&mut self, sequence: u32, at: usize) -> Option<()> {
+        let run = self.progress.run;
+        let state = self.progress.sequences.get_mut(sequence as usize)?;
+        (state.found_in, state.found_at) = (run, at as u32);
+        Some(())
+    }
+
+    /// A sequence's last segment ended at `end`.
+    fn found(&mut self, sequence: u32, end: usize) -> Option<()> {
+        let node = self.segments.sequence(sequence as usize)?;
+        if node.max <= self.best {
+            return Some(());
+        }
+        self.mark_found(sequence, end)?;
+        self.best = highest(|i| self.segments.pool.get(node.matches + i), node.match_count, self.best, self.binds)?;
+        self.wait_for_children(sequence, end)
+    }
+
+    fn wait_for_children(&mut self, sequence: u32, since: usize) -> Option<()> {
+        let node = self.segments.sequence(sequence as usize)?;
+        for index in 0..node.child_count {
+            let (segment, child) = self.segments.pair(node.children, index)?;
+            if self.segments.sequence(child)?.max > self.best {
+                self.wait(segment, child, since)?;
+            }
+        }
+        Some(())
+    }
+
+    fn wait(&mut self, segment: usize, sequence: usize, since: usize) -> Option<()> {
+        let run = self.progress.run;
+        let state = self.progress.sequences.get_mut(sequence)?;
+        if state.waits_in == run {
+            return None; // a sequence waits once; the octets changed
+        }
+        *state = SequenceState { waits_in: run, since: since as u32, next: NONE, ..*state };
+        let queue = self.progress.queues.get_mut(segment)?;
+        if queue.run != run {
+            *queue = Queue { run, front: NONE, back: NONE, floating: 0 };
+        }
+        let last = std::mem::replace(&mut queue.back, sequence as u32);
+        if last == NONE {
+            queue.front = sequence as u32;
+        } else {
+            self.progress.sequences.get_mut(last as usize)?.next = sequence as u32;
+        }
+        Some(())
+    }
+
+    /// The rules whose last segment is tied to the end: every needle that ends there, and whether what comes before was found in time.
+    fn tails(&mut self, state: usize) -> Option<()> {
+        let entry = self.segments.state(state)?;
+        let mut ending = if entry.needle > 0 { state } else { entry.shorter };
+        while ending > 0 {
+            let entry = self.segments.state(ending)?;
+            let needle = self.segments.needle(entry.needle.checked_sub(1)?)?;
+            let start = self.target.len().checked_sub(needle.len)?;
+            for index in 0..needle.tail_count {
+                let (parent, rank) = self.segments.pair(needle.tails, index)?;
+                if rank as u32 <= self.best {
+                    break;
+                }
+                let parent_state = self.progress.sequences.get(parent >> 1)?;
+                let in_time = parent_state.found_in == self.progress.run && parent_state.found_at as usize <= start;
+                if in_time && self.counts(parent & 1 == 1, start) && (self.binds)(rank as u32)? {
+                    self.best = rank as u32;
+                    break;
+                }
+            }
+            if entry.shorter >= ending {
+                return None;
+            }
+            ending = entry.shorter;
+        }
+        Some(())
+    }
+}

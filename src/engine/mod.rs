@@ -1,0 +1,5 @@
+//! How a verdict is found: rules become automata, automata become octets, octets are walked.
+
+pub mod compile;
+pub mod matcher;
+pub mod program;

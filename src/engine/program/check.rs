@@ -1,0 +1,181 @@
+//! The proof that a program's octets are one: every offset, index and order that the matcher relies on.
+
+use super::view::{DfaView, SegmentsView, TrieView};
+use super::{Block, Constant, Corrupt, HEADER_LEN, NO_SET, Program, Rung, Words, dfa, header, segments, trie};
+
+type Checked = Result<(), Corrupt>;
+
+fn ensure(holds: bool, what: &'static str) -> Checked {
+    if holds { Ok(()) } else { Err(Corrupt::new(what)) }
+}
+
+fn read<T>(value: Option<T>, what: &'static str) -> Result<T, Corrupt> {
+    value.ok_or(Corrupt::new(what))
+}
+
+pub(super) fn check(program: &Program<'_>) -> Checked {
+    let words = program.words;
+    let block_count = program.block_count();
+    for index in 0..block_count {
+        check_block(&program.block(index)?)?;
+    }
+    for index in 0..program.rule_set_count() {
+        let set = program.rule_set(index as u32)?;
+        ensure(set.map.len() == set.block.rank_count as usize, "rule map length")?;
+        ensure((0..set.map.len()).all(|i| set.map.at(i) < Some(program.rule_count())), "rule map")?;
+        let group_count = program.group_count();
+        let filter: Vec<_> = (0..set.filter.len()).map(|i| set.filter.at(i)).collect();
+        ensure(filter.is_sorted() && filter.iter().all(|&group| group < Some(group_count)), "group filter")?;
+        ensure(filter.is_empty() || set.block.groups.len() > 0, "filter on a block without groups")?;
+    }
+    let sets = Some(program.rule_set_count() as u32);
+    ensure(words.get(header::STAR_SET) == Some(NO_SET) || words.get(header::STAR_SET) < sets, "star rule set")?;
+    let mut last: Option<&[u8]> = None;
+    for index in 0..program.token_count() {
+        let (token, set) = read(program.token(index), "token")?;
+        ensure(last < Some(token) && Some(set) < sets, "token order")?;
+        last = Some(token);
+    }
+    ensure(words.0.len() >= HEADER_LEN, "header")
+}
+
+fn check_block(block: &Block<'_>) -> Checked {
+    let top = block.rank_count.checked_add(1).ok_or(Corrupt::new("rank count"))?;
+    let mut level = Some(0);
+    for rank in 1..=top {
+        let next = block.level(rank);
+        ensure(next == level || next == level.map(|level| level + 1), "levels")?;
+        level = next;
+    }
+    ensure(block.floating_max <= block.rank_count, "floating maximum")?;
+    ensure(block.floating_max == 0 || block.segments.len() > 0, "floating rules without segments")?;
+    ensure(block.rung != Rung::Constant || block.constant != Constant::Nothing, "constant")?;
+    check_trie(block, top)?;
+    if block.segments.len() > 0 {
+        check_segments(block, top)?;
+    }
+    if block.dfa.len() > 0 { check_dfa(block.dfa, top) } else { ensure(block.rung != Rung::Dfa, "no automaton") }
+}
+
+fn ranks_descend(list: Words<'_>, from: usize, count: usize, top: u32) -> bool {
+    let ranks = (from..from + count).map(|i| list.get(i));
+    ranks.clone().all(|rank| matches!(rank, Some(rank) if rank >= 1 && rank <= top)) && ranks.is_sorted_by(|a, b| a > b)
+}
+
+fn check_trie(block: &Block<'_>, top: u32) -> Checked {
+    let words = block.trie;
+    let view = read(TrieView::new(words), "trie tables")?;
+    let count = view.node_count();
+    ensure(count > 0, "trie without a root")?;
+    let sequence_count = block.segments.at(segments::SEQUENCE_COUNT).unwrap_or(0);
+    let mut next_child = 1;
+    for index in 0..count {
+        let node = read(view.node(index), "trie node")?;
+        ensure((index == 0) == (node.label_len == 0) && view.label(&node).is_some(), "trie label")?;
+        if node.child_count > 0 {
+            ensure(node.first_child == next_child, "trie children")?;
+            next_child += node.child_count;
+            ensure(next_child <= count, "trie children")?;
+        }
+        ensure(node.max <= top, "trie maximum")?;
+        if node.list > 0 {
+            let at = node.list - 1;
+            let list = view.lists;
+            let (matches, anchored) = (read(list.at(at), "trie list")?, read(list.at(at + 1), "trie list")?);
+            ensure(ranks_descend(list, at + trie::LIST_HEAD, matches, top), "trie ranks")?;
+            ensure(ranks_descend(list, at + trie::LIST_HEAD + matches, anchored, top), "trie ranks")?;
+            ensure(read(list.at(at + 2), "trie list")? <= sequence_count, "trie gate")?;
+        }
+    }
+    ensure(next_child == count, "trie nodes without a parent")?;
+    ensure(
+        (1..count).all(|index| view.node(index).and_then(|node| view.label(&node)?.first().copied()) == view.first(index)),
+        "trie firsts",
+    )
+}
+
+fn check_segments(block: &Block<'_>, top: u32) -> Checked {
+    let view = read(SegmentsView::new(block.segments), "segment tables")?;
+    let sequence_count = view.count(segments::SEQUENCE_COUNT);
+    let mut parents = vec![false; sequence_count];
+    for index in 0..sequence_count {
+        let node = read(view.sequence(index), "sequence")?;
+        ensure(node.max <= top && ranks_descend(view.pool, node.matches, node.match_count, top), "sequence ranks")?;
+        for child in 0..node.child_count {
+            let (segment, sequence) = read(view.pair(node.children, child), "sequence children")?;
+            ensure(segment < view.count(segments::SEGMENT_COUNT) && sequence > index && sequence < sequence_count, "sequence child")?;
+            ensure(!std::mem::replace(&mut parents[sequence], true), "sequence with two parents")?;
+        }
+    }
+    for root in [segments::ROOT_EMPTY, segments::ROOT_SLASH] {
+        ensure(view.count(root) <= sequence_count, "sequence root")?;
+    }
+    check_states(&view)?;
+    for index in 0..view.count(segments::NEEDLE_COUNT) {
+        let needle = read(view.needle(index), "needle")?;
+        ensure(needle.len > 0, "empty needle")?;
+        for i in 0..needle.segment_count {
+            let segment = read(view.pool.at(needle.segments + i), "needle segments")?;
+            ensure(segment >> 1 < view.count(segments::SEGMENT_COUNT), "needle segment")?;
+        }
+        for i in 0..needle.tail_count {
+            let (parent, rank) = read(view.pair(needle.tails, i), "needle tails")?;
+            ensure(parent >> 1 < sequence_count && rank >= 1 && rank <= top as usize, "needle tail")?;
+        }
+    }
+    for index in 0..view.count(segments::SEGMENT_COUNT) {
+        let segment = read(view.segment(index), "segment")?;
+        for i in 0..segment.count {
+            let (depth, sequence) = read(view.pair(segment.floating, i), "segment table")?;
+            ensure(depth <= 1 && sequence < sequence_count, "floating segment")?;
+        }
+    }
+    Ok(())
+}
+
+fn check_states(view: &SegmentsView<'_>) -> Checked {
+    let count = view.count(segments::STATE_COUNT);
+    ensure(count > 0, "automaton without a root")?;
+    let mut next_child = 1;
+    for index in 0..count {
+        let state = read(view.state(index), "state")?;
+        ensure(
+            if index == 0 { state.fail == 0 && state.shorter == 0 } else { state.fail < index && state.shorter < index },
+            "state order",
+        )?;
+        ensure(state.needle <= view.count(segments::NEEDLE_COUNT), "state needle")?;
+        if state.child_count > 0 {
+            ensure(state.first_child == next_child, "state children")?;
+            next_child += state.child_count;
+        }
+    }
+    ensure(next_child == count, "states without a parent")?;
+    let root = read(view.state(0), "state")?;
+    ensure(view.root.iter().all(|&child| usize::from(child) <= root.child_count), "root table")
+}
+
+fn check_dfa(words: Words<'_>, top: u32) -> Checked {
+    let view = read(DfaView::new(words), "automaton tables")?;
+    let (stride, specials) = (view.stride, view.special_count);
+    ensure(stride > u32::from(dfa::CLASS_OTHER), "automaton stride")?;
+    ensure(view.classes.iter().all(|&class| u32::from(class) < stride), "automaton classes")?;
+    let valid =
+        |state: u32| state < specials || ((state - specials).is_multiple_of(stride) && ((state - specials) / stride) < view.state_count);
+    ensure(valid(view.start), "automaton start")?;
+    for entry in 0..view.state_count as usize * stride as usize {
+        ensure(view.entry(entry).is_some_and(valid), "automaton table")?;
+    }
+    for index in 0..specials {
+        let special = read(view.special(index), "special state")?;
+        ensure(special.value <= top, "special value")?;
+        match special.kind {
+            dfa::KIND_FINAL | dfa::KIND_SLOW => {}
+            dfa::KIND_CHAIN => {
+                let octets = read(view.chain(&special), "chain octets")?;
+                ensure(!octets.is_empty() && valid(special.next), "chain")?;
+            }
+            _ => return Err(Corrupt::new("kind of special state")),
+        }
+    }
+    Ok(())
+}

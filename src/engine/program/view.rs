@@ -1,0 +1,279 @@
+//! Typed views of the sections of a block: where each table lies and what a record's words are.
+//!
+//! A view copies a dozen numbers out of a section's header; records are read as they are asked for. Every accessor is checked and answers
+//! `None` where the octets do not hold what they should.
+
+use super::{Words, dfa, segments, trie};
+
+/// The radix trie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TrieView<'a> {
+    nodes: Words<'a>,
+    firsts: &'a [u8],
+    labels: &'a [u8],
+    pub(crate) lists: Words<'a>,
+}
+
+/// A node of the radix trie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TrieNode {
+    pub(crate) label: usize,
+    pub(crate) label_len: usize,
+    pub(crate) first_child: usize,
+    pub(crate) child_count: usize,
+    /// Index of its list, plus one.
+    pub(crate) list: usize,
+    /// The highest rank that this node or one below it can give.
+    pub(crate) max: u32,
+}
+
+impl<'a> TrieView<'a> {
+    #[inline]
+    pub(crate) fn new(words: Words<'a>) -> Option<TrieView<'a>> {
+        let count = words.at(trie::NODE_COUNT)?;
+        Some(TrieView {
+            nodes: words.table(words.get(trie::NODES)?, count.checked_mul(trie::NODE_WORDS)?)?,
+            firsts: words.octets(words.get(trie::FIRSTS)?, count)?,
+            labels: words.octets(words.get(trie::LABELS)?, words.at(trie::LABELS_LEN)?)?,
+            lists: words.table(words.get(trie::LISTS)?, words.at(trie::LISTS_LEN)?)?,
+        })
+    }
+
+    pub(crate) fn node_count(&self) -> usize {
+        self.firsts.len()
+    }
+
+    #[inline(always)]
+    pub(crate) fn node(&self, index: usize) -> Option<TrieNode> {
+        let at = index * trie::NODE_WORDS;
+        Some(TrieNode {
+            label: self.nodes.at(at + trie::NODE_LABEL)?,
+            label_len: self.nodes.at(at + trie::NODE_LABEL_LEN)?,
+            first_child: self.nodes.at(at + trie::NODE_FIRST_CHILD)?,
+            child_count: self.nodes.at(at + trie::NODE_CHILD_COUNT)?,
+            list: self.nodes.at(at + trie::NODE_LIST)?,
+            max: self.nodes.get(at + trie::NODE_MAX)?,
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn label(&self, node: &TrieNode) -> Option<&'a [u8]> {
+        self.labels.get(node.label..)?.get(..node.label_len)
+    }
+
+    /// The first octet of a node's label.
+    pub(crate) fn first(&self, index: usize) -> Option<u8> {
+        self.firsts.get(index).copied()
+    }
+
+    /// The child of `node` whose label begins with `octet`.
+    #[inline(always)]
+    pub(crate) fn child(&self, node: &TrieNode, octet: u8) -> Option<usize> {
+        let firsts = self.firsts.get(node.first_child..)?.get(..node.child_count)?;
+        firsts.iter().position(|&first| first == octet).map(|at| node.first_child + at)
+    }
+}
+
+/// The segment automaton and the tree of segment sequences.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentsView<'a> {
+    words: Words<'a>,
+    sequences: Words<'a>,
+    states: Words<'a>,
+    octets: &'a [u8],
+    pub(crate) root: &'a [u8; 256],
+    needles: Words<'a>,
+    segments: Words<'a>,
+    pub(crate) pool: Words<'a>,
+}
+
+/// A node of the tree of segment sequences: what has matched once these segments, in this order, were found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sequence {
+    pub(crate) matches: usize,
+    pub(crate) match_count: usize,
+    pub(crate) children: usize,
+    pub(crate) child_count: usize,
+    pub(crate) max: u32,
+}
+
+/// A state of the segment automaton.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct State {
+    pub(crate) fail: usize,
+    pub(crate) first_child: usize,
+    pub(crate) child_count: usize,
+    /// The needle that ends here, plus one.
+    pub(crate) needle: usize,
+    /// The next shorter state at which a needle ends; 0 for none.
+    pub(crate) shorter: usize,
+}
+
+/// A spelling of segments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needle {
+    pub(crate) len: usize,
+    pub(crate) segments: usize,
+    pub(crate) segment_count: usize,
+    pub(crate) tails: usize,
+    pub(crate) tail_count: usize,
+}
+
+/// The floating sequences that begin with a segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentEntry {
+    pub(crate) floating: usize,
+    pub(crate) count: usize,
+}
+
+impl<'a> SegmentsView<'a> {
+    #[inline]
+    pub(crate) fn new(words: Words<'a>) -> Option<SegmentsView<'a>> {
+        let table = |offset: usize, count: usize, record: usize| words.table(words.get(offset)?, words.at(count)?.checked_mul(record)?);
+        Some(SegmentsView {
+            words,
+            sequences: table(segments::SEQUENCES, segments::SEQUENCE_COUNT, segments::SEQUENCE_WORDS)?,
+            states: table(segments::STATES, segments::STATE_COUNT, segments::STATE_WORDS)?,
+            octets: words.octets(words.get(segments::OCTETS)?, words.at(segments::STATE_COUNT)?)?,
+            root: words.octets(words.get(segments::ROOT)?, 256)?.first_chunk()?,
+            needles: table(segments::NEEDLES, segments::NEEDLE_COUNT, segments::NEEDLE_WORDS)?,
+            segments: table(segments::SEGMENTS, segments::SEGMENT_COUNT, segments::SEGMENT_WORDS)?,
+            pool: table(segments::POOL, segments::POOL_LEN, 1)?,
+        })
+    }
+
+    /// One of the counts in the header.
+    pub(crate) fn count(&self, index: usize) -> usize {
+        self.words.at(index).unwrap_or(0)
+    }
+
+    #[inline(always)]
+    pub(crate) fn sequence(&self, index: usize) -> Option<Sequence> {
+        let at = index * segments::SEQUENCE_WORDS;
+        Some(Sequence {
+            matches: self.sequences.at(at)?,
+            match_count: self.sequences.at(at + 1)?,
+            children: self.sequences.at(at + 2)?,
+            child_count: self.sequences.at(at + 3)?,
+            max: self.sequences.get(at + 4)?,
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn state(&self, index: usize) -> Option<State> {
+        let at = index * segments::STATE_WORDS;
+        Some(State {
+            fail: self.states.at(at)?,
+            first_child: self.states.at(at + 1)?,
+            child_count: self.states.at(at + 2)?,
+            needle: self.states.at(at + 3)?,
+            shorter: self.states.at(at + 4)?,
+        })
+    }
+
+    /// The child of `state` on `octet`.
+    #[inline(always)]
+    pub(crate) fn child(&self, state: &State, octet: u8) -> Option<usize> {
+        let octets = self.octets.get(state.first_child..)?.get(..state.child_count)?;
+        octets.iter().position(|&into| into == octet).map(|at| state.first_child + at)
+    }
+
+    #[inline(always)]
+    pub(crate) fn needle(&self, index: usize) -> Option<Needle> {
+        let at = index * segments::NEEDLE_WORDS;
+        Some(Needle {
+            len: self.needles.at(at)?,
+            segments: self.needles.at(at + 1)?,
+            segment_count: self.needles.at(at + 2)?,
+            tails: self.needles.at(at + 3)?,
+            tail_count: self.needles.at(at + 4)?,
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn segment(&self, index: usize) -> Option<SegmentEntry> {
+        let at = index * segments::SEGMENT_WORDS;
+        Some(SegmentEntry { floating: self.segments.at(at)?, count: self.segments.at(at + 1)? })
+    }
+
+    /// The pair at `index` of the pairs that begin at word `start` of the pool.
+    #[inline(always)]
+    pub(crate) fn pair(&self, start: usize, index: usize) -> Option<(usize, usize)> {
+        let at = start.checked_add(index * 2)?;
+        Some((self.pool.at(at)?, self.pool.at(at + 1)?))
+    }
+}
+
+/// The deterministic automaton.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DfaView<'a> {
+    pub(crate) start: u32,
+    pub(crate) state_count: u32,
+    pub(crate) stride: u32,
+    pub(crate) special_count: u32,
+    pub(crate) classes: &'a [u8; 256],
+    wide: bool,
+    table: &'a [u8],
+    specials: Words<'a>,
+    chains: &'a [u8],
+}
+
+/// A state without transitions of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Special {
+    pub(crate) kind: u32,
+    /// The value when the walk ends here.
+    pub(crate) value: u32,
+    pub(crate) next: u32,
+    chain: u32,
+    chain_len: u32,
+}
+
+impl<'a> DfaView<'a> {
+    #[inline]
+    pub(crate) fn new(words: Words<'a>) -> Option<DfaView<'a>> {
+        let (state_count, stride) = (words.get(dfa::STATE_COUNT)?, words.get(dfa::STRIDE)?);
+        let special_count = words.get(dfa::SPECIAL_COUNT)?;
+        let width = words.at(dfa::WIDTH).filter(|width| matches!(width, 2 | 4))?;
+        let entries = (state_count as usize).checked_mul(stride as usize)?;
+        Some(DfaView {
+            start: words.get(dfa::START)?,
+            state_count,
+            stride,
+            special_count,
+            classes: words.octets(dfa::CLASSES as u32, 256)?.first_chunk()?,
+            wide: width == 4,
+            table: words.octets(words.get(dfa::TABLE)?, entries.checked_mul(width)?)?,
+            specials: words.table(words.get(dfa::SPECIALS)?, (special_count as usize).checked_mul(dfa::SPECIAL_WORDS)?)?,
+            chains: words.octets(words.get(dfa::CHAINS)?, words.at(dfa::CHAINS_LEN)?)?,
+        })
+    }
+
+    /// The table's entry at `index`.
+    #[inline(always)]
+    pub(crate) fn entry(&self, index: usize) -> Option<u32> {
+        if self.wide {
+            Some(u32::from_le_bytes(*self.table.get(index * 4..)?.first_chunk()?))
+        } else {
+            Some(u32::from(u16::from_le_bytes(*self.table.get(index * 2..)?.first_chunk()?)))
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn special(&self, index: u32) -> Option<Special> {
+        let at = index as usize * dfa::SPECIAL_WORDS;
+        let kind_value = self.specials.get(at)?;
+        Some(Special {
+            kind: kind_value & 3,
+            value: kind_value >> 2,
+            chain: self.specials.get(at + 1)?,
+            chain_len: self.specials.get(at + 2)?,
+            next: self.specials.get(at + 3)?,
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn chain(&self, special: &Special) -> Option<&'a [u8]> {
+        self.chains.get(special.chain as usize..)?.get(..special.chain_len as usize)
+    }
+}

@@ -1,0 +1,519 @@
+//! A policy: one parsed robots.txt.
+//!
+//! One pass over the [directives](super::parse) builds groups, rules with canonical patterns, records outside the protocol and
+//! findings. It cannot fail: whatever the octets, there is a policy, and the findings say what was left out of it and why.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::agent::{LineToken, line_token};
+use super::dialect::Dialect;
+use super::parse::{Directive, RecordKind, directives};
+use super::text::{Encoding, Text};
+use crate::target::percent::canonical_pattern;
+
+/// One parsed robots.txt.
+///
+/// ```
+/// use robosieve::{dialect::RFC9309, policy::Policy};
+///
+/// let policy = Policy::parse(b"User-agent: *\nDisallow: /private/\nSitemap: https://example.com/s.xml\n", &RFC9309);
+/// let group = policy.groups().next().unwrap();
+/// let rule = group.rules().next().unwrap();
+/// assert_eq!((rule.line(), rule.pattern()), (2, &b"/private/"[..]));
+/// assert_eq!(policy.records().count(), 1);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Policy {
+    dialect: Dialect,
+    groups: Vec<GroupEntry>,
+    agents: Vec<AgentEntry>,
+    rules: Vec<RuleEntry>,
+    records: Vec<RecordEntry>,
+    findings: Vec<Finding>,
+    /// Values as written, one behind another.
+    values: Vec<u8>,
+    /// Canonical patterns, one behind another.
+    patterns: Vec<u8>,
+    read_len: usize,
+    encoding: Encoding,
+}
+
+#[derive(Debug, Clone)]
+struct GroupEntry {
+    agents: Range<u32>,
+    rules: Range<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct AgentEntry {
+    line: u32,
+    token: Token,
+}
+
+#[derive(Debug, Clone)]
+enum Token {
+    Star,
+    Product(Range<u32>),
+    Nobody,
+}
+
+#[derive(Debug, Clone)]
+struct RuleEntry {
+    line: u32,
+    group: u32,
+    allows: bool,
+    value: Range<u32>,
+    pattern: Range<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct RecordEntry {
+    line: u32,
+    kind: RecordKind,
+    group: Option<u32>,
+    value: Range<u32>,
+}
+
+/// Something in a robots.txt that is not as the protocol has it, or that its author may not expect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Finding {
+    /// The line, from 1; 0 for the file as a whole.
+    pub line: u32,
+    /// What was found.
+    pub code: FindingCode,
+}
+
+/// The kinds of [`Finding`]. Their names are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FindingCode {
+    /// The body is larger than the limit; what lies behind it was not read.
+    OverLimit,
+    /// The limit cut this line, which was left out.
+    CutLine,
+    /// A UTF-8 byte order mark.
+    ByteOrderMark,
+    /// The body is UTF-16.
+    Utf16,
+    /// A rule before any group: it binds nobody.
+    RuleBeforeGroup,
+    /// A user-agent line that names nobody.
+    NamesNobody,
+    /// A product token with characters outside the grammar of RFC 9309, section 2.2.1 (digits and dots).
+    TokenOutsideGrammar,
+    /// Something behind the product token was left out.
+    TokenTail,
+    /// A line without a colon.
+    NoColon,
+    /// A key that is one letter away from one of the protocol's.
+    MisspelledKey,
+    /// A record that nobody knows.
+    UnknownKey,
+    /// A pattern that starts with neither `/` nor `*`: it matches nothing.
+    MatchesNothing,
+}
+
+impl FindingCode {
+    /// The stable name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FindingCode::OverLimit => "over-limit",
+            FindingCode::CutLine => "cut-line",
+            FindingCode::ByteOrderMark => "byte-order-mark",
+            FindingCode::Utf16 => "utf-16",
+            FindingCode::RuleBeforeGroup => "rule-before-group",
+            FindingCode::NamesNobody => "names-nobody",
+            FindingCode::TokenOutsideGrammar => "token-outside-grammar",
+            FindingCode::TokenTail => "token-tail",
+            FindingCode::NoColon => "no-colon",
+            FindingCode::MisspelledKey => "misspelled-key",
+            FindingCode::UnknownKey => "unknown-key",
+            FindingCode::MatchesNothing => "matches-nothing",
+        }
+    }
+}
+
+impl fmt::Display for FindingCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Policy {
+    /// Parses the octets of a robots.txt.
+    pub fn parse(body: &[u8], dialect: &Dialect) -> Policy {
+        let text = Text::read(body, dialect);
+        let mut builder = Builder::new(*dialect, &text, body.len());
+        let mut last_line = 0;
+        for (line, directive) in directives(&text) {
+            builder.directive(line, directive);
+            last_line = line;
+        }
+        if text.cut_line() {
+            builder.find(text.lines().last().map_or(last_line, |(line, _)| line) + 1, FindingCode::CutLine);
+        }
+        builder.policy
+    }
+
+    /// The dialect it was read in.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// The groups, in file order.
+    pub fn groups(&self) -> impl ExactSizeIterator<Item = Group<'_>> {
+        self.groups.iter().map(|entry| Group { policy: self, entry })
+    }
+
+    /// The group at `index`.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn group(&self, index: u32) -> Group<'_> {
+        Group { policy: self, entry: &self.groups[index as usize] }
+    }
+
+    /// The rules of all groups, in file order: a rule's position here is its [`RuleId`](super::decision::RuleId).
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = Rule<'_>> {
+        self.rules.iter().map(|entry| Rule { policy: self, entry })
+    }
+
+    /// The records outside the protocol, in file order.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+        self.records.iter().map(|entry| Record { policy: self, entry })
+    }
+
+    /// What is not as the protocol has it, those of the file as a whole first, then by line.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// How many octets of the body were looked at.
+    pub fn read_len(&self) -> usize {
+        self.read_len
+    }
+
+    /// How the body announced its encoding.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    fn value(&self, range: &Range<u32>) -> &[u8] {
+        &self.values[range.start as usize..range.end as usize]
+    }
+}
+
+/// A group: the agents it names, and the rules that bind them.
+#[derive(Debug, Clone, Copy)]
+pub struct Group<'p> {
+    policy: &'p Policy,
+    entry: &'p GroupEntry,
+}
+
+impl<'p> Group<'p> {
+    /// Its user-agent lines, in file order.
+    pub fn agents(&self) -> impl ExactSizeIterator<Item = AgentLine<'p>> + use<'p> {
+        let policy = self.policy;
+        indexed(&policy.agents, &self.entry.agents).iter().map(move |entry| AgentLine { policy, entry })
+    }
+
+    /// Its rules, in file order.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = Rule<'p>> + use<'p> {
+        let policy = self.policy;
+        indexed(&policy.rules, &self.entry.rules).iter().map(move |entry| Rule { policy, entry })
+    }
+
+    /// The ids of its rules.
+    pub fn rule_range(&self) -> Range<u32> {
+        self.entry.rules.clone()
+    }
+}
+
+fn indexed<'a, T>(all: &'a [T], range: &Range<u32>) -> &'a [T] {
+    &all[range.start as usize..range.end as usize]
+}
+
+/// A user-agent line.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentLine<'p> {
+    policy: &'p Policy,
+    entry: &'p AgentEntry,
+}
+
+impl<'p> AgentLine<'p> {
+    /// The line, from 1.
+    pub fn line(&self) -> u32 {
+        self.entry.line
+    }
+
+    /// Whom it names, as written; `None` for nobody.
+    pub fn token(&self) -> Option<LineToken<'p>> {
+        match &self.entry.token {
+            Token::Star => Some(LineToken::Star),
+            Token::Product(range) => Some(LineToken::Product(self.policy.value(range))),
+            Token::Nobody => None,
+        }
+    }
+}
+
+/// A rule of a group.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule<'p> {
+    policy: &'p Policy,
+    entry: &'p RuleEntry,
+}
+
+impl<'p> Rule<'p> {
+    /// The line, from 1.
+    pub fn line(&self) -> u32 {
+        self.entry.line
+    }
+
+    /// The index of its group.
+    pub fn group(&self) -> u32 {
+        self.entry.group
+    }
+
+    /// Whether it is an `allow` rule.
+    pub fn allows(&self) -> bool {
+        self.entry.allows
+    }
+
+    /// The value as written: the octets between the colon and the comment or the line's end, trimmed.
+    pub fn value(&self) -> &'p [u8] {
+        self.policy.value(&self.entry.value)
+    }
+
+    /// The canonical pattern (see [`canonical_pattern`]); empty when the rule matches nothing.
+    pub fn pattern(&self) -> &'p [u8] {
+        &self.policy.patterns[self.entry.pattern.start as usize..self.entry.pattern.end as usize]
+    }
+
+    /// The octets of the canonical pattern: of the rules that match, the one with the most decides (RFC 9309, section 2.2.2).
+    pub fn specificity(&self) -> u32 {
+        self.entry.pattern.end - self.entry.pattern.start
+    }
+}
+
+/// A record outside the protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'p> {
+    policy: &'p Policy,
+    entry: &'p RecordEntry,
+}
+
+impl<'p> Record<'p> {
+    /// The line, from 1.
+    pub fn line(&self) -> u32 {
+        self.entry.line
+    }
+
+    /// Which record.
+    pub fn kind(&self) -> RecordKind {
+        self.entry.kind
+    }
+
+    /// The index of the group it stands in, for kinds that speak to a group and stand in one.
+    pub fn group(&self) -> Option<u32> {
+        self.entry.group
+    }
+
+    /// The value as written.
+    pub fn value(&self) -> &'p [u8] {
+        self.policy.value(&self.entry.value)
+    }
+}
+
+/// The state of the one pass.
+struct Builder {
+    policy: Policy,
+    /// Whether a user-agent line goes on with the group before it: only an allow or disallow line ends a run.
+    in_run: bool,
+}
+
+impl Builder {
+    fn new(dialect: Dialect, text: &Text<'_>, body_len: usize) -> Builder {
+        let policy = Policy {
+            dialect,
+            groups: Vec::new(),
+            agents: Vec::new(),
+            rules: Vec::new(),
+            records: Vec::new(),
+            findings: Vec::new(),
+            values: Vec::new(),
+            patterns: Vec::new(),
+            read_len: text.read_len(),
+            encoding: text.encoding(),
+        };
+        let mut builder = Builder { policy, in_run: false };
+        if body_len > text.read_len() {
+            builder.find(0, FindingCode::OverLimit);
+        }
+        match text.encoding() {
+            Encoding::Plain => {}
+            Encoding::Utf8Bom => builder.find(0, FindingCode::ByteOrderMark),
+            Encoding::Utf16Le | Encoding::Utf16Be => builder.find(0, FindingCode::Utf16),
+        }
+        builder
+    }
+
+    fn find(&mut self, line: u32, code: FindingCode) {
+        self.policy.findings.push(Finding { line, code });
+    }
+
+    fn directive(&mut self, line: u32, directive: Directive<'_>) {
+        match directive {
+            Directive::UserAgent(value) => self.user_agent(line, value),
+            Directive::Allow(value) => self.rule(line, true, value),
+            Directive::Disallow(value) => self.rule(line, false, value),
+            Directive::Record(kind, value) => self.record(line, kind, value),
+            Directive::Unknown(key, _) if is_misspelled(key) => self.find(line, FindingCode::MisspelledKey),
+            Directive::Unknown(..) => self.find(line, FindingCode::UnknownKey),
+            Directive::NoColon(_) => self.find(line, FindingCode::NoColon),
+        }
+    }
+
+    fn user_agent(&mut self, line: u32, value: &[u8]) {
+        if !self.in_run {
+            let (agents, rules) = (self.policy.agents.len() as u32, self.policy.rules.len() as u32);
+            self.policy.groups.push(GroupEntry { agents: agents..agents, rules: rules..rules });
+            self.in_run = true;
+        }
+        let token = match line_token(value) {
+            Some(LineToken::Star) => Token::Star,
+            Some(LineToken::Product(token)) => {
+                self.token_findings(line, token, value);
+                Token::Product(self.keep(token))
+            }
+            None => {
+                self.find(line, FindingCode::NamesNobody);
+                Token::Nobody
+            }
+        };
+        self.policy.agents.push(AgentEntry { line, token });
+        let group = self.policy.groups.last_mut().expect("the group was opened above");
+        group.agents.end += 1;
+    }
+
+    fn token_findings(&mut self, line: u32, token: &[u8], value: &[u8]) {
+        if token.iter().any(|octet| !octet.is_ascii_alphabetic() && !matches!(octet, b'-' | b'_')) {
+            self.find(line, FindingCode::TokenOutsideGrammar);
+        }
+        if token.len() < value.len() {
+            self.find(line, FindingCode::TokenTail);
+        }
+    }
+
+    fn rule(&mut self, line: u32, allows: bool, value: &[u8]) {
+        self.in_run = false;
+        if value.is_empty() {
+            return;
+        }
+        let Some(group) = self.policy.groups.len().checked_sub(1) else {
+            return self.find(line, FindingCode::RuleBeforeGroup);
+        };
+        let start = self.policy.patterns.len() as u32;
+        if matches!(value[0], b'/' | b'*') {
+            canonical_pattern(value, &mut self.policy.patterns);
+        } else {
+            self.find(line, FindingCode::MatchesNothing);
+        }
+        let pattern = start..self.policy.patterns.len() as u32;
+        let value = self.keep(value);
+        self.policy.rules.push(RuleEntry { line, group: group as u32, allows, value, pattern });
+        self.policy.groups[group].rules.end += 1;
+    }
+
+    fn record(&mut self, line: u32, kind: RecordKind, value: &[u8]) {
+        let group = self.policy.groups.len().checked_sub(1).filter(|_| kind.is_grouped()).map(|index| index as u32);
+        let value = self.keep(value);
+        self.policy.records.push(RecordEntry { line, kind, group, value });
+    }
+
+    fn keep(&mut self, value: &[u8]) -> Range<u32> {
+        let start = self.policy.values.len() as u32;
+        self.policy.values.extend_from_slice(value);
+        start..self.policy.values.len() as u32
+    }
+}
+
+/// Whether a key is one edit away from one of the protocol's three (a letter too many, too few, another, or two swapped), or lacks
+/// its hyphen.
+fn is_misspelled(key: &[u8]) -> bool {
+    let lower = key.to_ascii_lowercase();
+    ["user-agent", "disallow", "allow"].iter().any(|right| is_one_edit_away(&lower, right.as_bytes())) || lower == b"user agent"
+}
+
+fn is_one_edit_away(a: &[u8], b: &[u8]) -> bool {
+    let front = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[front..], &b[front..]);
+    match (a, b) {
+        ([_, a_rest @ ..], _) if a_rest == b => true,
+        (_, [_, b_rest @ ..]) if a == b_rest => true,
+        ([_, a_rest @ ..], [_, b_rest @ ..]) if a_rest == b_rest => true,
+        ([x1, x2, a_rest @ ..], [y1, y2, b_rest @ ..]) => x1 == y2 && x2 == y1 && a_rest == b_rest,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::dialect::RFC9309;
+
+    fn parse(body: &str) -> Policy {
+        Policy::parse(body.as_bytes(), &RFC9309)
+    }
+
+    fn findings(body: &str) -> Vec<(u32, &'static str)> {
+        parse(body).findings().iter().map(|finding| (finding.line, finding.code.name())).collect()
+    }
+
+    #[test]
+    fn only_rules_end_a_run_of_agents() {
+        let policy = parse("User-agent: a\nCrawl-delay: 1\n\nSitemap: x\nfoo: bar\nUser-agent: b\nDisallow:\nUser-agent: c\n");
+        let agents: Vec<Vec<u32>> = policy.groups().map(|group| group.agents().map(|agent| agent.line()).collect()).collect();
+        assert_eq!(agents, [vec![1, 6], vec![8]]);
+        assert_eq!(policy.rules().len(), 0);
+    }
+
+    #[test]
+    fn records_keep_their_scope() {
+        let policy = parse("Crawl-delay: 1\nUser-agent: a\nCrawl-Delay: 2\nSitemap: https://a/#x\n");
+        let records: Vec<_> = policy.records().map(|record| (record.line(), record.kind().key(), record.group(), record.value())).collect();
+        assert_eq!(records, [(1, "crawl-delay", None, &b"1"[..]), (3, "crawl-delay", Some(0), b"2"), (4, "sitemap", None, b"https://a/")]);
+    }
+
+    #[test]
+    fn findings_have_lines() {
+        assert_eq!(
+            findings("Disallow: /x\nUser-agent:\nUser-agent: MJ12bot/1\nDisalow: /\nfoo: bar\nbaz\nAllow: x\nUseragent: b\n"),
+            [
+                (1, "rule-before-group"),
+                (2, "names-nobody"),
+                (3, "token-outside-grammar"),
+                (3, "token-tail"),
+                (4, "misspelled-key"),
+                (5, "unknown-key"),
+                (6, "no-colon"),
+                (7, "matches-nothing"),
+                (8, "misspelled-key"),
+            ]
+        );
+        let cut = Policy::parse(b"User-agent: *\nDisallow: /ab", &RFC9309.with_byte_limit(Some(26)));
+        assert_eq!(cut.findings(), [Finding { line: 0, code: FindingCode::OverLimit }, Finding { line: 2, code: FindingCode::CutLine }]);
+        assert_eq!(cut.rules().len(), 0);
+    }
+
+    #[test]
+    fn one_edit() {
+        for key in ["disalow", "dissallow", "disallo", "dsiallow", "diasllow", "useragent", "user_agent", "alow", "allows", "user agent"] {
+            assert!(is_misspelled(key.as_bytes()), "{key}");
+        }
+        for key in ["host", "disallowed-x", "agent", "", "llwo", "sitemap"] {
+            assert!(!is_misspelled(key.as_bytes()), "{key}");
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Every rung of the ladder against the oracle.
+
+use proptest::prelude::*;
+
+use robosieve::agent::Agent;
+use robosieve::compile::{Options, compile};
+use robosieve::decision::{Decision, Reason, Verdict};
+use robosieve::dialect::RFC9309;
+use robosieve::matcher::{Matcher, Scratch};
+use robosieve::policy::Policy;
+use robosieve::program::{Binding, Detail, Program, Rung};
+use robosieve::url::Url;
+
+use crate::corpus;
+use crate::oracle::{self, Oracle};
+
+/// What the tests compare: verdict, reason, line.
+type Answer = (Verdict, Reason, u32);
+
+/// Every way to compile.
+fn all_options() -> Vec<Options> {
+    let mut all = Vec::new();
+    for detail in [Detail::Verdicts, Detail::Rules] {
+        for rung in [None, Some(Rung::Constant), Some(Rung::Dfa), Some(Rung::Backstop)] {
+            all.push(Options::default().with_detail(detail).with_rung(rung));
+        }
+    }
+    all
+}
+
+/// A policy compiled in every way.
+pub struct Ladder {
+    policy: Policy,
+    programs: Vec<(Options, Vec<u8>)>,
+    scratch: Scratch,
+}
+
+impl Ladder {
+    pub fn new(robots: &[u8], options: Vec<Options>) -> Ladder {
+        let policy = Policy::parse(robots, &RFC9309);
+        let programs = options.into_iter().map(|options| (options.clone(), compile(&policy, &options))).collect();
+        Ladder { policy, programs, scratch: Scratch::new() }
+    }
+
+    /// The answer of every program, which must be one.
+    pub fn decide(&mut self, agent: &Agent, url: &[u8]) -> Answer {
+        let Ok(rest) = Url::split(url).and_then(|url| url.write_origin(&mut Vec::new()).map(|()| url.rest())) else {
+            return (Verdict::Unresolved, Reason::BadUrl, 0);
+        };
+        let mut first = None;
+        for (options, octets) in &self.programs {
+            let program = Program::check(octets).unwrap();
+            let decision = decide(&program, agent, rest, &mut self.scratch);
+            let line = decision.rule.index().map_or(0, |rule| self.policy.rules().nth(rule as usize).unwrap().line());
+            let answer = (decision.verdict, decision.reason, line);
+            let first = *first.get_or_insert(answer);
+            assert_eq!(answer, first, "{options:?} on {} for {agent:?}\n{program:#}", url.escape_ascii());
+        }
+        first.unwrap()
+    }
+}
+
+fn decide(program: &Program<'_>, agent: &Agent, rest: &[u8], scratch: &mut Scratch) -> Decision {
+    let Some(set) = program.bind(agent).rule_set() else {
+        let mut target = Vec::new();
+        robosieve::percent::canonical_target(rest, &mut target);
+        let exempt = robosieve::form::is_robots_txt(&target);
+        return Decision::new(Verdict::Allow, if exempt { Reason::RobotsTxt } else { Reason::NoGroup });
+    };
+    let matcher = Matcher::new(program.rule_set(set).unwrap()).unwrap();
+    let decision = matcher.decide(rest, scratch).unwrap();
+    let allows = matcher.allows(rest, scratch).unwrap();
+    assert_eq!(allows, decision.verdict == Verdict::Allow, "verdict and decision differ on {}\n{program:#}", rest.escape_ascii());
+    decision
+}
+
+/// The oracle's answer in the engine's words.
+pub fn right_answer(oracle: &Oracle, agent: &Agent, url: &[u8]) -> Answer {
+    let tokens: Vec<&str> = agent.tokens().iter().map(String::as_str).collect();
+    let answer = oracle.decide(&tokens, agent.star(), url);
+    let verdict = match answer.verdict {
+        oracle::Verdict::Allow => Verdict::Allow,
+        oracle::Verdict::Disallow => Verdict::Disallow,
+        oracle::Verdict::Unresolved => Verdict::Unresolved,
+    };
+    let reason = Reason::ALL.into_iter().find(|reason| reason.name() == answer.reason).unwrap();
+    (verdict, reason, answer.line)
+}
+
+fn agents() -> [Agent; 4] {
+    [
+        Agent::token("*").unwrap(),
+        Agent::token("abot").unwrap(),
+        Agent::profile("b", ["bbot", "abot"], true),
+        Agent::profile("cbot", ["cbot"], false),
+    ]
+}
+
+/// Pieces that patterns and targets are made of, few enough that they meet.
+fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::collection::vec(
+        prop::sample::select(vec![
+            "a",
+            "b",
+            "ab",
+            "aa",
+            "/",
+            "/a",
+            ".php",
+            "?",
+            "?a=",
+            "&",
+            "%2F",
+            "%2f",
+            "%3A",
+            ":",
+            "%41",
+            "%",
+            "%4",
+            "%2A",
+            "%24",
+            "$",
+            "é",
+            " ",
+            "robots.txt",
+            "/robots.txt",
+            "%C3%A9",
+            "abcabc",
+            "//",
+            "{",
+            "%25",
+            "=http:",
+        ]),
+        0..7,
+    )
+}
+
+fn pattern() -> impl Strategy<Value = String> {
+    let starred = prop::collection::vec(prop_oneof![3 => Just(""), 2 => Just("*"), 1 => Just("**")], 8);
+    (pieces(), starred, prop::sample::select(vec!["/", "/", "/", "", "*", "/*"]), any::<bool>()).prop_map(
+        |(pieces, stars, front, anchor)| {
+            let mut pattern = String::from(front);
+            for (piece, star) in pieces.iter().zip(stars) {
+                pattern.push_str(piece);
+                pattern.push_str(star);
+            }
+            if anchor && pattern.len() % 3 == 0 {
+                pattern.push('$');
+            }
+            pattern
+        },
+    )
+}
+
+fn robots() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        2 => prop::sample::select(vec!["*", "abot", "ABOT/2", "bbot", "cbot", "", "other"]).prop_map(|agent| format!("User-agent: {agent}")),
+        7 => (any::<bool>(), pattern()).prop_map(|(allow, pattern)| format!("{}: {pattern}", if allow { "Allow" } else { "Disallow" })),
+        1 => prop::sample::select(vec!["", "# c", "Crawl-delay: 1", "foo", "Disallow:"]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(line, 1..24).prop_map(|lines| format!("User-agent: *\n{}", lines.join("\n")))
+}
+
+/// Targets: some free, some made from the patterns by filling their stars.
+fn target() -> impl Strategy<Value = String> {
+    (pieces(), prop::sample::select(vec!["", "/", "?", "/a", "#x"])).prop_map(|(pieces, front)| format!("{front}{}", pieces.concat()))
+}
+
+/// Targets that a rule's own text suggests.
+fn targets_of(policy: &Policy) -> Vec<Vec<u8>> {
+    let mut targets = Vec::new();
+    for rule in policy.rules() {
+        for fill in [&b""[..], b"x", b"a/b", b"?q=%2F"] {
+            let mut target: Vec<u8> = rule.value().split(|&octet| octet == b'*').collect::<Vec<_>>().join(fill);
+            if target.last() == Some(&b'$') {
+                target.pop();
+            }
+            targets.push([&target[..], b"a"].concat());
+            targets.push([&target[..target.len().saturating_sub(1)], b"?"].concat());
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+fn url(target: &[u8]) -> Vec<u8> {
+    [b"https://example.com".as_slice(), target].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_rung_agrees_with_the_oracle(robots in robots(), free in prop::collection::vec(target(), 1..12)) {
+        let oracle = Oracle::parse(robots.as_bytes());
+        let mut ladder = Ladder::new(robots.as_bytes(), all_options());
+        let mut targets = targets_of(&ladder.policy);
+        targets.extend(free.into_iter().map(String::into_bytes));
+        for agent in agents() {
+            for target in &targets {
+                let url = url(target);
+                prop_assert_eq!(ladder.decide(&agent, &url), right_answer(&oracle, &agent, &url), "{} for {:?}", url.escape_ascii(), agent);
+            }
+        }
+    }
+
+    #[test]
+    fn any_octets_are_a_policy(robots in prop::collection::vec(any::<u8>(), 0..400), target in prop::collection::vec(any::<u8>(), 0..60)) {
+        let mut body = b"user-agent:*\ndisallow:/".to_vec();
+        body.extend(robots);
+        let oracle = Oracle::parse(&body);
+        let mut ladder = Ladder::new(&body, all_options());
+        let agent = Agent::token("*").unwrap();
+        let url = url(&[b"/", &target[..]].concat());
+        prop_assert_eq!(ladder.decide(&agent, &url), right_answer(&oracle, &agent, &url));
+    }
+
+    #[test]
+    fn origins_agree_with_the_oracle(row in "(http|HTTPS|ftp|x-y)?(://|:/|//)?[a-cA-C.:@%0-9\\[\\]é _-]{0,12}[/?#]?[a-c/?#@]{0,4}") {
+        let ours = Url::split(row.as_bytes()).and_then(|url| url.origin()).ok();
+        prop_assert_eq!(ours, oracle::origin(row.as_bytes()), "{}", row);
+    }
+
+    #[test]
+    fn canonical_targets_agree_with_the_oracle(octets in prop::collection::vec(prop_oneof![3 => prop::sample::select(b"%/?#:@4a1AF2$*~ ".to_vec()), 1 => any::<u8>()], 0..24)) {
+        let url = url(&[b"/", &octets[..]].concat());
+        let mut ours = Vec::new();
+        Url::split(&url).unwrap().write_target(&mut ours);
+        prop_assert_eq!(Some(ours), oracle::canonical_target(&url));
+    }
+}
+
+/// Every real robots.txt, against targets built from its own rules.
+#[test]
+fn real_policies_agree_with_the_oracle() {
+    for archive in ["robots-top.tar.zst", "robots-gov.tar.zst"] {
+        let Some(bodies) = corpus::bodies(archive, "real_policies_agree_with_the_oracle") else { return };
+        let (mut files, mut checks) = (0, 0);
+        for (name, body) in bodies {
+            checks += check_real(&name, &body);
+            files += 1;
+        }
+        eprintln!("{archive}: {files} files, {checks} decisions, no difference");
+        assert!(files > 4000 && checks > 100_000);
+    }
+}
+
+fn check_real(name: &str, body: &[u8]) -> usize {
+    let oracle = Oracle::parse(body);
+    let small = body.len() < 4000;
+    let options = match small {
+        true => all_options(),
+        false => {
+            vec![Options::default(), Options::default().with_rung(Some(Rung::Backstop)), Options::default().with_detail(Detail::Rules)]
+        }
+    };
+    let mut ladder = Ladder::new(body, options);
+    let targets = targets_of(&ladder.policy);
+    // Large files are sampled: the oracle looks at every rule for every target.
+    let step = (targets.len() * ladder.policy.rules().len() / 40_000).max(1);
+    let token = ladder.policy.groups().flat_map(|group| group.agents()).find_map(|agent| match agent.token()? {
+        robosieve::agent::LineToken::Product(token) => Agent::token(std::str::from_utf8(token).ok()?).ok(),
+        robosieve::agent::LineToken::Star => None,
+    });
+    let mut checks = 0;
+    for agent in [Some(Agent::token("*").unwrap()), token].into_iter().flatten() {
+        for target in targets.iter().step_by(step) {
+            let url = url(target);
+            assert_eq!(ladder.decide(&agent, &url), right_answer(&oracle, &agent, &url), "{name}: {} for {agent:?}", url.escape_ascii());
+            checks += 1;
+        }
+    }
+    checks
+}
+
+#[test]
+fn bindings_follow_the_order_of_tokens() {
+    let policy = Policy::parse(b"User-agent: a\nDisallow: /a\nUser-agent: *\nDisallow: /\n", &RFC9309);
+    let octets = compile(&policy, &Options::default());
+    let program = Program::check(&octets).unwrap();
+    let bind = |tokens: &[&str], star| program.bind(&Agent::profile("x", tokens.iter().copied(), star));
+    assert!(matches!(bind(&["b", "A"], true), Binding::Named { token: 1, .. }));
+    assert!(matches!(bind(&["b"], true), Binding::Star { .. }));
+    assert_eq!(bind(&["b"], false), Binding::Nobody);
+}

@@ -1,0 +1,5 @@
+//! The integration tests, one binary.
+
+mod corpus;
+mod ladder;
+mod oracle;
