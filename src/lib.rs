@@ -1,6 +1,8 @@
 //! robosieve (documentation follows)
 pub mod engine;
 pub mod protocol;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod target;
 
 pub use engine::{compile, matcher, program};
