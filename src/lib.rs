@@ -1,5 +1,9 @@
 //! robosieve (documentation follows)
 pub mod engine;
+#[cfg(feature = "pipeline")]
+pub mod io;
+#[cfg(feature = "pipeline")]
+pub mod pipeline;
 pub mod protocol;
 #[cfg(feature = "store")]
 pub mod store;

@@ -1,8 +1,7 @@
 //! Policies to a store: parsed and compiled on every core, interned, laid out, written beside the old file and put in its place when complete.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::Permissions;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -11,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::error::StoreError;
 use super::layout::{self, Index, SECTION_COUNT};
 use super::meta::Meta;
+use super::replace::Replacement;
 use super::tables::RuleTable;
 use super::{SnapshotTime, Store};
 use crate::engine::compile::{Options, compile};
@@ -452,23 +452,9 @@ impl Built {
     }
 
     fn try_write(&self, path: &Path) -> io::Result<u64> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut options = tempfile::Builder::new();
-        options.prefix(".robosieve-").suffix(".partial");
-        let permissions = shared_permissions();
-        if let Some(permissions) = permissions {
-            options.permissions(permissions);
-        }
-        let mut file = options.tempfile_in(folder)?;
-        let mut buffered = BufWriter::with_capacity(1 << 20, file.as_file_mut());
-        let len = self.write_to(&mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
+        let mut replacement = Replacement::beside(path)?;
+        let len = self.write_to(&mut replacement)?;
+        replacement.commit()?;
         Ok(len)
     }
 
@@ -484,14 +470,6 @@ impl Built {
         }
         Ok(len as u64)
     }
-}
-
-/// The permissions of an ordinary new file, before the process's mask: temporary files are private otherwise.
-fn shared_permissions() -> Option<Permissions> {
-    #[cfg(unix)]
-    return Some(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    #[cfg(not(unix))]
-    None
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod error;
 mod layout;
 pub mod map;
 mod meta;
+pub mod replace;
 mod tables;
 
 use std::path::Path;

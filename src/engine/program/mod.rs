@@ -481,6 +481,16 @@ impl<'a> RuleSet<'a> {
         self.block_index
     }
 
+    /// Whether another rule set of the same program gives the same verdicts. Rule ids may differ: they are those of either.
+    pub fn has_verdicts_of(&self, other: &RuleSet<'a>) -> bool {
+        self.block_index == other.block_index && self.filter.0 == other.filter.0
+    }
+
+    /// Whether another rule set of the same program gives the same decisions, rules included.
+    pub fn has_decisions_of(&self, other: &RuleSet<'a>) -> bool {
+        self.has_verdicts_of(other) && self.map.0 == other.map.0
+    }
+
     /// Whether the block holds rules of other agents too and is filtered by group.
     pub fn is_filtered(&self) -> bool {
         self.filter.len() > 0

@@ -1,0 +1,149 @@
+//! Verdict columns as Arrow arrays and IPC files. docs/COLUMNS.md defines them.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, BooleanArray, StringBuilder, UInt64Array};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::writer::FileWriter;
+use arrow::record_batch::RecordBatch;
+
+use super::text::to_text;
+use crate::pipeline::{Column, Decided, Evaluator, Sink};
+
+/// What the columns hold beside verdicts, and what they are called.
+#[derive(Debug, Clone)]
+pub struct Columns {
+    /// Whether there is a column `url`.
+    pub with_url: bool,
+    /// What the names of verdict columns begin with: `allow_` unless told.
+    pub prefix: String,
+}
+
+impl Default for Columns {
+    fn default() -> Columns {
+        Columns { with_url: false, prefix: "allow_".to_owned() }
+    }
+}
+
+/// Writes an Arrow IPC file: `row`, `url` where asked for, and a boolean column an agent, null where there is no answer.
+pub struct ArrowFile<W: Write> {
+    writer: FileWriter<W>,
+    schema: SchemaRef,
+    columns: Columns,
+    escaped: u64,
+}
+
+impl<W: Write> ArrowFile<W> {
+    /// An IPC file of the verdicts that `evaluator` gives.
+    ///
+    /// # Errors
+    ///
+    /// When the output can not be written.
+    pub fn new(out: W, evaluator: &Evaluator<'_>, columns: Columns) -> io::Result<ArrowFile<W>> {
+        let schema = Arc::new(schema(evaluator, &columns));
+        let writer = FileWriter::try_new(out, &schema).map_err(to_io)?;
+        Ok(ArrowFile { writer, schema, columns, escaped: 0 })
+    }
+
+    /// Rows that were not UTF-8: their octets stand as `%XX` in the column `url`.
+    pub fn escaped(&self) -> u64 {
+        self.escaped
+    }
+
+    /// Writes the footer; gives the output back.
+    ///
+    /// # Errors
+    ///
+    /// When the output can not be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.writer.finish().map_err(to_io)?;
+        self.writer.into_inner().map_err(to_io)
+    }
+
+    fn urls(&mut self, decided: &Decided<'_>) -> ArrayRef {
+        let octets = (0..decided.row_count()).map(|row| decided.row(row).len()).sum();
+        let mut urls = StringBuilder::with_capacity(decided.row_count(), octets);
+        for row in 0..decided.row_count() {
+            let (url, escaped) = to_text(decided.row(row));
+            self.escaped += u64::from(escaped);
+            urls.append_value(url);
+        }
+        Arc::new(urls.finish())
+    }
+}
+
+impl<W: Write> Sink for ArrowFile<W> {
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        let rows = decided.row_count() as u64;
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(decided.first_row()..decided.first_row() + rows))];
+        if self.columns.with_url {
+            arrays.push(self.urls(decided));
+        }
+        arrays.extend(decided.columns().iter().map(|column| Arc::new(boolean_array(column)) as ArrayRef));
+        let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(to_io)?;
+        self.writer.write(&batch).map_err(to_io)
+    }
+}
+
+/// A column of verdicts as an Arrow array: true for allow, false for disallow, null for unresolved.
+pub fn boolean_array(column: &Column) -> BooleanArray {
+    let bits = |bits: &crate::pipeline::Bits| {
+        let octets: Vec<u8> = bits.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+        BooleanBuffer::new(Buffer::from_vec(octets), 0, bits.len())
+    };
+    BooleanArray::new(bits(&column.allow), Some(NullBuffer::new(bits(&column.resolved))))
+}
+
+/// The schema of the columns for `evaluator`'s agents, with what they depend on as metadata.
+pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
+    let mut fields = vec![Field::new("row", DataType::UInt64, false)];
+    if columns.with_url {
+        fields.push(Field::new("url", DataType::Utf8, false));
+    }
+    fields.extend(column_names(evaluator, &columns.prefix).into_iter().map(|name| Field::new(name, DataType::Boolean, true)));
+    let agents: Vec<String> = evaluator
+        .agents()
+        .iter()
+        .map(|agent| {
+            let tokens = if agent.tokens().is_empty() { "*".to_owned() } else { agent.tokens().join(",") };
+            format!("{}={tokens}{}", agent.name(), if agent.star() { "" } else { ",no-star" })
+        })
+        .collect();
+    let metadata = [
+        ("robosieve.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("robosieve.agents", agents.join("\n")),
+        ("robosieve.dialect", evaluator.store().meta().dialect.clone()),
+        ("robosieve.access", evaluator.access().name().to_owned()),
+        ("robosieve.as_of", "newest".to_owned()),
+        ("robosieve.store_digest", format!("{:016x}", evaluator.store().digest())),
+    ];
+    let metadata: HashMap<String, String> = metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Schema::new_with_metadata(fields, metadata)
+}
+
+/// The names of the verdict columns: of agents with one token, the second gets `_2` behind it, and so on.
+pub fn column_names(evaluator: &Evaluator<'_>, prefix: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for agent in evaluator.agents() {
+        let base = format!("{prefix}{}", agent.column_suffix());
+        let mut name = base.clone();
+        let mut number = 2;
+        while names.contains(&name) {
+            name = format!("{base}_{number}");
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn to_io(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        other => io::Error::other(other),
+    }
+}

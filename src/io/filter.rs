@@ -1,0 +1,96 @@
+//! The rows that may be crawled, as they came.
+
+use std::io::{self, Write};
+
+use crate::pipeline::{Decided, Sink};
+use crate::protocol::decision::Verdict;
+
+/// What happens to rows without an answer.
+pub enum Undecided<'w> {
+    /// They are left out.
+    Drop,
+    /// They are kept.
+    Keep,
+    /// They go there.
+    Write(Box<dyn Write + 'w>),
+}
+
+/// Writes the rows that every agent may crawl, octet for octet as they came, with their line ends.
+///
+/// A row that one of the agents may not crawl is left out, whatever the others; one that is undecided for some and disallowed for none is undecided.
+pub struct Filter<'w> {
+    out: Box<dyn Write + 'w>,
+    undecided: Undecided<'w>,
+    kept: u64,
+    undecided_count: u64,
+}
+
+impl<'w> Filter<'w> {
+    /// A filter that writes to `out`.
+    pub fn new(out: impl Write + 'w, undecided: Undecided<'w>) -> Filter<'w> {
+        Filter { out: Box::new(out), undecided, kept: 0, undecided_count: 0 }
+    }
+
+    /// Rows written.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// Rows without an answer.
+    pub fn undecided(&self) -> u64 {
+        self.undecided_count
+    }
+
+    /// Writes out what is still buffered.
+    ///
+    /// # Errors
+    ///
+    /// When the outputs can not be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        match &mut self.undecided {
+            Undecided::Write(out) => out.flush(),
+            Undecided::Drop | Undecided::Keep => Ok(()),
+        }
+    }
+}
+
+impl Sink for Filter<'_> {
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        for row in 0..decided.row_count() {
+            match verdict_of_all(decided, row) {
+                Verdict::Disallow => {}
+                Verdict::Allow => {
+                    self.kept += 1;
+                    write_line(&mut self.out, decided.line(row))?;
+                }
+                Verdict::Unresolved => {
+                    self.undecided_count += 1;
+                    match &mut self.undecided {
+                        Undecided::Drop => {}
+                        Undecided::Keep => write_line(&mut self.out, decided.line(row))?,
+                        Undecided::Write(out) => write_line(out, decided.line(row))?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn verdict_of_all(decided: &Decided<'_>, row: usize) -> Verdict {
+    let columns = decided.columns();
+    if columns.iter().all(|column| column.allow.get(row)) {
+        return Verdict::Allow;
+    }
+    match columns.iter().any(|column| column.resolved.get(row) && !column.allow.get(row)) {
+        true => Verdict::Disallow,
+        false => Verdict::Unresolved,
+    }
+}
+
+/// A last line without its end gets one, so that no two rows ever become one.
+fn write_line(out: &mut Box<dyn Write + '_>, line: &[u8]) -> io::Result<()> {
+    out.write_all(line)?;
+    if line.ends_with(b"\n") { Ok(()) } else { out.write_all(b"\n") }
+}

@@ -1,0 +1,118 @@
+//! URL lists: one URL a line, mapped or streamed.
+
+use std::io::{self, Read};
+
+use crate::pipeline::{Batch, Source};
+
+/// Octets a batch has at least, but for the last one: enough rows that handing one over costs nothing, few enough to stay in the cache.
+const BATCH_LEN: usize = 256 << 10;
+
+/// Lines of octets in memory, or in a mapped file.
+#[derive(Debug, Clone)]
+pub struct MappedLines<'s> {
+    rest: &'s [u8],
+}
+
+impl<'s> MappedLines<'s> {
+    /// The lines of `octets`.
+    pub fn new(octets: &'s [u8]) -> MappedLines<'s> {
+        MappedLines { rest: octets }
+    }
+}
+
+impl<'s> Source<'s> for MappedLines<'s> {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let end = match self.rest.get(BATCH_LEN..).and_then(|behind| memchr::memchr(b'\n', behind)) {
+            Some(at) => BATCH_LEN + at + 1,
+            None => self.rest.len(),
+        };
+        let (batch, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Ok(Some(Batch::lines(batch)))
+    }
+}
+
+/// Lines of a stream. Memory is bounded by the batches in flight and the longest line.
+#[derive(Debug)]
+pub struct StreamedLines<R> {
+    stream: R,
+    /// What was read behind the last whole line.
+    kept: Vec<u8>,
+    at_end: bool,
+}
+
+impl<R: Read> StreamedLines<R> {
+    /// The lines of `stream`.
+    pub fn new(stream: R) -> StreamedLines<R> {
+        StreamedLines { stream, kept: Vec::new(), at_end: false }
+    }
+
+    /// Reads until the buffer holds a batch that ends with a line, or the stream ends. Gives where that line ends.
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        let mut searched = 0;
+        loop {
+            if buffer.len() >= BATCH_LEN {
+                if let Some(at) = memchr::memrchr(b'\n', &buffer[searched..]) {
+                    return Ok(searched + at + 1);
+                }
+                searched = buffer.len();
+            }
+            let wanted = BATCH_LEN.max(buffer.len() / 2) as u64;
+            if self.stream.by_ref().take(wanted).read_to_end(buffer)? == 0 {
+                self.at_end = true;
+                return Ok(buffer.len());
+            }
+        }
+    }
+}
+
+impl<'s, R: Read> Source<'s> for StreamedLines<R> {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
+        if self.at_end {
+            return Ok(None);
+        }
+        let mut buffer = std::mem::take(&mut self.kept);
+        buffer.reserve(BATCH_LEN + 1);
+        let end = self.fill(&mut buffer)?;
+        self.kept = buffer[end..].to_vec();
+        buffer.truncate(end);
+        if buffer.is_empty() { Ok(None) } else { Ok(Some(Batch::lines(buffer))) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batches<'s>(source: &mut dyn Source<'s>) -> Vec<Vec<u8>> {
+        std::iter::from_fn(|| source.next_batch().unwrap()).map(|batch| batch.octets().to_vec()).collect()
+    }
+
+    /// A reader that gives a few octets at a time.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let len = self.0.len().min(buffer.len()).min(10_007);
+            buffer[..len].copy_from_slice(&self.0[..len]);
+            self.0 = &self.0[len..];
+            Ok(len)
+        }
+    }
+
+    #[test]
+    fn batches_are_whole_lines_and_lose_nothing() {
+        let long = [b"x".repeat(3 * BATCH_LEN), b"\n".to_vec()].concat();
+        let short = b"http://example.com/some/path\r\n".repeat(40_000);
+        for text in [b"".to_vec(), b"a".to_vec(), b"\n".to_vec(), short.clone(), long.clone(), [&short[..], &long, &short, b"last"].concat()] {
+            for batches in [batches(&mut MappedLines::new(&text)), batches(&mut StreamedLines::new(Trickle(&text)))] {
+                assert_eq!(batches.concat(), text);
+                let but_last = &batches[..batches.len().saturating_sub(1)];
+                assert!(but_last.iter().all(|batch| batch.ends_with(b"\n") && batch.len() >= BATCH_LEN / 2));
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The formats of the world, in and out.
+
+#[cfg(feature = "arrow")]
+pub mod arrow;
+pub mod directory;
+pub mod filter;
+#[cfg(feature = "json")]
+pub mod json;
+pub mod lines;
+pub mod table;
+pub mod text;

@@ -1,0 +1,299 @@
+//! How rows flow: a source gives batches, threads decide them, a sink gets them in order.
+//!
+//! ```text
+//!  source ──▶ batch ──▶ ┌ worker ┐ ──▶ decided batch ──▶ sink
+//!    │        batch ──▶ │ worker │ ──▶ decided batch       │  in the order of the rows,
+//!    ▼        batch ──▶ └ worker ┘ ──▶ decided batch       ▼  whichever worker was first
+//!  map or stream      at most two in flight a thread     bitmaps, decisions, tallies
+//! ```
+//!
+//! Rows are borrowed from the mapped file, or from the batch's own buffer where the input is a stream. Consecutive rows of one origin share one
+//! look-up. All agents are answered in one pass, and agents with the same rules cost one evaluation. Memory is bounded by the batches in
+//! flight (and by the longest row), whatever the length of the input.
+
+mod evaluate;
+mod run;
+mod tally;
+
+use std::borrow::Cow;
+use std::io;
+use std::ops::Range;
+
+use crate::protocol::decision::{Decision, Verdict};
+use crate::store::{RuleTable, Snapshot, Store};
+
+pub use evaluate::{Evaluator, Worker};
+pub use run::{RunError, run};
+pub use tally::{Summary, Tally};
+
+/// Rows to decide.
+#[derive(Debug)]
+pub struct Batch<'s> {
+    octets: Cow<'s, [u8]>,
+    /// Where the rows lie, if the source knows; else the octets are lines.
+    rows: Option<Vec<Range<usize>>>,
+}
+
+impl<'s> Batch<'s> {
+    /// A batch of the lines in `octets`.
+    ///
+    /// LF ends a row; a CR before it, or at the end of the octets, belongs to the line end. A last line without LF is a row; behind a last LF
+    /// there is none.
+    pub fn lines(octets: impl Into<Cow<'s, [u8]>>) -> Batch<'s> {
+        Batch { octets: octets.into(), rows: None }
+    }
+
+    /// A batch of rows that lie at these places in `octets`, in this order. Nothing is a line end then.
+    pub fn rows(octets: impl Into<Cow<'s, [u8]>>, rows: Vec<Range<usize>>) -> Batch<'s> {
+        Batch { octets: octets.into(), rows: Some(rows) }
+    }
+
+    /// The octets in which the rows lie.
+    pub fn octets(&self) -> &[u8] {
+        &self.octets
+    }
+
+    /// Writes where each row lies into `rows`, whose content is replaced; gives the octets.
+    fn split(self, rows: &mut Vec<Range<usize>>) -> Cow<'s, [u8]> {
+        rows.clear();
+        match self.rows {
+            Some(mut known) => rows.append(&mut known),
+            None => split_lines(&self.octets, rows),
+        }
+        self.octets
+    }
+}
+
+fn split_lines(octets: &[u8], rows: &mut Vec<Range<usize>>) {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', octets) {
+        rows.push(start..without_cr(octets, start, end));
+        start = end + 1;
+    }
+    if start < octets.len() {
+        rows.push(start..without_cr(octets, start, octets.len()));
+    }
+}
+
+fn without_cr(octets: &[u8], start: usize, end: usize) -> usize {
+    if end > start && octets[end - 1] == b'\r' { end - 1 } else { end }
+}
+
+/// Where rows come from.
+pub trait Source<'s> {
+    /// The next batch; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// When the input can not be read.
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>>;
+}
+
+/// Where decided rows go, in order.
+pub trait Sink {
+    /// Whether the sink wants whole [`Decision`]s, with reasons and rules, and not bitmaps alone.
+    fn wants_decisions(&self) -> bool {
+        false
+    }
+
+    /// Takes a batch.
+    ///
+    /// # Errors
+    ///
+    /// When the output can not be written.
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()>;
+}
+
+/// A sink that keeps nothing: the summary is all that is asked for.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Discard;
+
+impl Sink for Discard {
+    fn write(&mut self, _: &Decided<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One bit a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bits {
+    fn reset(&mut self, len: usize) {
+        self.words.clear();
+        self.words.resize(len.div_ceil(64), 0);
+        self.len = len;
+    }
+
+    #[inline]
+    fn set(&mut self, row: usize, bit: bool) {
+        self.words[row / 64] |= u64::from(bit) << (row % 64);
+    }
+
+    /// The bit of a row.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such row.
+    #[inline]
+    pub fn get(&self, row: usize) -> bool {
+        assert!(row < self.len, "row {row} of {}", self.len);
+        self.words[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bits, 64 rows a word, the first row lowest; those behind the last row are 0.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+/// The answers for one agent.
+#[derive(Debug, Clone, Default)]
+pub struct Column {
+    /// Rows that the agent may crawl. Never set where a row is unresolved.
+    pub allow: Bits,
+    /// Rows that have an answer.
+    pub resolved: Bits,
+}
+
+/// Which group bound an agent in a run of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundBy {
+    /// None, or none was asked.
+    Nobody,
+    /// The `*` groups.
+    Star,
+    /// Groups that name the agent's token of that index.
+    Token(usize),
+}
+
+/// Consecutive rows of one origin.
+#[derive(Debug, Clone)]
+pub struct Run<'s> {
+    /// The rows.
+    pub rows: Range<usize>,
+    /// The snapshot that answered.
+    pub snapshot: Option<Snapshot<'s>>,
+    /// Which group bound each agent.
+    pub bound_by: Vec<BoundBy>,
+}
+
+impl Run<'_> {
+    /// The lines and texts of the rules that answered; `None` where there are none, or they are damaged.
+    pub fn rule_table<'s>(&self, store: &'s Store) -> Option<RuleTable<'s>> {
+        store.rule_table(self.snapshot.as_ref().filter(|snapshot| snapshot.program_index().is_some())?).ok()
+    }
+}
+
+/// A batch and its answers.
+#[derive(Debug, Default)]
+pub struct Decided<'s> {
+    octets: Cow<'s, [u8]>,
+    rows: Vec<Range<usize>>,
+    first_row: u64,
+    columns: Vec<Column>,
+    /// Row by row, one decision an agent; empty unless asked for.
+    decisions: Vec<Decision>,
+    /// Empty unless decisions were asked for.
+    runs: Vec<Run<'s>>,
+    summary: Summary,
+}
+
+impl<'s> Decided<'s> {
+    /// How many rows there are.
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The number of the first row in the whole input, from 0.
+    pub fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    /// A row as it came, without its line end.
+    #[inline]
+    pub fn row(&self, row: usize) -> &[u8] {
+        &self.octets[self.rows[row].clone()]
+    }
+
+    /// A row of a list as it came, with its line end if it had one.
+    #[inline]
+    pub fn line(&self, row: usize) -> &[u8] {
+        let Range { start, end } = self.rows[row];
+        let line_end = match self.octets[end..] {
+            [b'\r', b'\n', ..] => 2,
+            [b'\n' | b'\r', ..] => 1,
+            _ => 0,
+        };
+        &self.octets[start..end + line_end]
+    }
+
+    /// The answers, one column an agent.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The verdict for a row and an agent.
+    pub fn verdict(&self, row: usize, agent: usize) -> Verdict {
+        let column = &self.columns[agent];
+        match (column.resolved.get(row), column.allow.get(row)) {
+            (false, _) => Verdict::Unresolved,
+            (true, true) => Verdict::Allow,
+            (true, false) => Verdict::Disallow,
+        }
+    }
+
+    /// The decisions for a row, one an agent.
+    ///
+    /// # Panics
+    ///
+    /// When the sink did not ask for decisions.
+    pub fn decisions(&self, row: usize) -> &[Decision] {
+        let agent_count = self.columns.len();
+        &self.decisions[row * agent_count..(row + 1) * agent_count]
+    }
+
+    /// The runs of rows of one origin, in order; none unless the sink asked for decisions.
+    pub fn runs(&self) -> &[Run<'s>] {
+        &self.runs
+    }
+
+    /// What was counted in this batch.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_lines() {
+        let mut rows = Vec::new();
+        for (text, expected) in [
+            ("", vec![]),
+            ("a", vec!["a"]),
+            ("a\n", vec!["a"]),
+            ("a\r\n\r\n\nb\r", vec!["a", "", "", "b"]),
+            ("\n\n", vec!["", ""]),
+            ("a\rb\n", vec!["a\rb"]),
+        ] {
+            Batch::lines(text.as_bytes()).split(&mut rows);
+            assert_eq!(rows.iter().map(|row| &text[row.clone()]).collect::<Vec<_>>(), expected, "{text:?}");
+        }
+    }
+}

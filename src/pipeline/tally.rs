@@ -1,0 +1,80 @@
+//! Counting: every row, for every agent, under exactly one heading.
+
+use crate::protocol::decision::Reason;
+
+/// What became of the rows for one agent. The counts of verdicts add up to the rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tally {
+    /// Rows allowed.
+    pub allow: u64,
+    /// Rows disallowed by a group that names the agent.
+    pub disallow_named: u64,
+    /// Rows disallowed by a `*` group.
+    pub disallow_star: u64,
+    /// Rows disallowed by the outcome of the fetch.
+    pub disallow_fetch: u64,
+    /// Of those disallowed by a group: rows of origins where everything but robots.txt is disallowed.
+    pub disallow_site: u64,
+    /// Rows without an answer, by [`Reason`], in the order of [`Reason::ALL`].
+    pub unresolved: [u64; Reason::ALL.len()],
+    /// Rows of origins where a group names the agent.
+    pub named: u64,
+}
+
+impl Tally {
+    /// Rows disallowed.
+    pub fn disallow(&self) -> u64 {
+        self.disallow_named + self.disallow_star + self.disallow_fetch
+    }
+
+    /// Rows without an answer.
+    pub fn unresolved(&self) -> u64 {
+        self.unresolved.iter().sum()
+    }
+
+    /// Rows without an answer for that reason.
+    pub fn unresolved_for(&self, reason: Reason) -> u64 {
+        self.unresolved[reason as usize]
+    }
+
+    fn add(&mut self, other: &Tally) {
+        self.allow += other.allow;
+        self.disallow_named += other.disallow_named;
+        self.disallow_star += other.disallow_star;
+        self.disallow_fetch += other.disallow_fetch;
+        self.disallow_site += other.disallow_site;
+        self.unresolved.iter_mut().zip(&other.unresolved).for_each(|(mine, theirs)| *mine += theirs);
+        self.named += other.named;
+    }
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Rows read.
+    pub rows: u64,
+    /// Rows answered by an undated snapshot.
+    pub undated: u64,
+    /// Rows answered by a snapshot that has a time.
+    pub dated: u64,
+    /// Look-ups: runs of consecutive rows of one origin cost one each.
+    pub lookups: u64,
+    /// One tally an agent, in the order of the agents.
+    pub agents: Vec<Tally>,
+}
+
+impl Summary {
+    pub(super) fn new(agent_count: usize) -> Summary {
+        Summary { agents: vec![Tally::default(); agent_count], ..Summary::default() }
+    }
+
+    pub(super) fn add(&mut self, other: &Summary) {
+        self.rows += other.rows;
+        self.undated += other.undated;
+        self.dated += other.dated;
+        self.lookups += other.lookups;
+        self.agents.iter_mut().zip(&other.agents).for_each(|(mine, theirs)| mine.add(theirs));
+    }
+}
