@@ -11,6 +11,8 @@ pub enum Undecided<'w> {
     Drop,
     /// They are kept.
     Keep,
+    /// The first of them ends the run.
+    Error,
     /// They go there.
     Write(Box<dyn Write + 'w>),
 }
@@ -50,7 +52,7 @@ impl<'w> Filter<'w> {
         self.out.flush()?;
         match &mut self.undecided {
             Undecided::Write(out) => out.flush(),
-            Undecided::Drop | Undecided::Keep => Ok(()),
+            Undecided::Drop | Undecided::Keep | Undecided::Error => Ok(()),
         }
     }
 }
@@ -68,6 +70,7 @@ impl Sink for Filter<'_> {
                     self.undecided_count += 1;
                     match &mut self.undecided {
                         Undecided::Drop => {}
+                        Undecided::Error => return Err(no_answer(decided, row)),
                         Undecided::Keep => write_line(&mut self.out, decided.line(row))?,
                         Undecided::Write(out) => write_line(out, decided.line(row))?,
                     }
@@ -87,6 +90,11 @@ fn verdict_of_all(decided: &Decided<'_>, row: usize) -> Verdict {
         true => Verdict::Disallow,
         false => Verdict::Unresolved,
     }
+}
+
+fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {
+    let number = decided.first_row() + row as u64 + 1;
+    io::Error::other(format!("line {number} has no answer: {}", super::text::to_terminal_text(decided.row(row))))
 }
 
 /// A last line without its end gets one, so that no two rows ever become one.

@@ -1,2 +1,38 @@
-//! The command.
-fn main() {}
+//! The command: arguments, inputs and outputs around the library.
+
+mod agents;
+mod args;
+mod check;
+mod compile;
+mod eval;
+mod exit;
+mod filter;
+mod inspect;
+mod output;
+mod policies;
+mod summary;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use exit::Exit;
+
+fn main() -> std::process::ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Check(args) => check::run(&args),
+        Command::Compile(args) => compile::run(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Filter(args) => filter::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        // Whoever read our output has had enough: that is no error.
+        Err(failure) if failure.is_broken_pipe() => Exit::Done.into(),
+        Err(failure) => {
+            eprintln!("robosieve: {failure}");
+            Exit::Error.into()
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The arguments.
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use robosieve::dialect::Dialect;
+use robosieve::fetch::{AccessTable, Outcome};
+
+/// Evaluates URL lists against robots.txt policies (RFC 9309), offline and in bulk.
+#[derive(Debug, Parser)]
+#[command(
+    name = "robosieve",
+    version,
+    about,
+    after_help = "Data goes to standard output, everything else to standard error. `-` is a stream.\n\
+    Exit codes: 0 done (check: all allowed); 1 something disallowed (check) or more than --fail-on lets pass;\n\
+    2 an error (check: something unresolved)."
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask one robots.txt about a few URLs
+    #[command(after_help = "Examples:\n  robosieve check --robots robots.txt --agent GPTBot https://example.com/page\n  \
+        curl -s https://example.com/robots.txt | robosieve check --robots - --agent GPTBot https://example.com/page\n\n\
+        The robots.txt answers for every URL's origin. Exit codes: 0 all allowed, 1 something disallowed, 2 something unresolved.")]
+    Check(CheckArgs),
+    /// Compile policies into a store
+    #[command(after_help = "A directory holds files named by origin: HOST (http and https on their default ports), HOST_PORT, or\n\
+        SCHEME_HOST_PORT, with or without .txt; a folder of such a name stands for the robots.txt in it.\n\n\
+        Example:\n  robosieve compile -o policies.rsieve robots/")]
+    Compile(CompileArgs),
+    /// Write verdict columns for every row of a URL list
+    #[command(after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt (with --origin or --any-origin).\n\
+        Without -o, the summary is all that is printed.\n\nExamples:\n  \
+        robosieve eval policies.rsieve urls.txt --agent Googlebot --agent GPTBot -o verdicts.arrow\n  \
+        robosieve eval robots/ urls.txt --agent GPTBot -o - | head")]
+    Eval(EvalArgs),
+    /// Write the rows that may be crawled, as they came
+    #[command(after_help = "With several agents, a row passes if all of them may crawl it.\n\nExamples:\n  \
+        robosieve filter policies.rsieve urls.txt --agent MyBot > frontier.txt\n  \
+        zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
+    Filter(FilterArgs),
+    /// Show what is in a store or a robots.txt: groups, rung chosen, states, octets
+    #[command(after_help = "Examples:\n  robosieve inspect policies.rsieve\n  robosieve inspect policies.rsieve --origin https://example.com\n  \
+        robosieve inspect robots.txt --automata")]
+    Inspect(InspectArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// Ask for this product token, as GPTBot; `*` for an agent that nobody names (repeatable)
+    #[arg(long = "agent", value_name = "TOKEN")]
+    pub agents: Vec<String>,
+    /// Ask for the token of this whole User-Agent header (repeatable)
+    #[arg(long = "user-agent", value_name = "HEADER")]
+    pub user_agents: Vec<String>,
+    /// Ask for the tokens in this file, one a line; `#` starts a comment
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub agent_file: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReadingArgs {
+    /// How robots.txt is read
+    #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
+    pub dialect: Dialect,
+    /// How fetch outcomes are read: rfc9309, google, scrapy or hold [default: the dialect's own]
+    #[arg(long, value_parser = access, value_name = "NAME")]
+    pub access: Option<AccessTable>,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The robots.txt, or `-` for standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "status")]
+    pub robots: Option<PathBuf>,
+    #[command(flatten)]
+    pub agents: AgentArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// How the fetch of robots.txt ended: an HTTP status, unreachable, too-many-redirects or unknown
+    #[arg(long, value_name = "OUTCOME", value_parser = Outcome::from_str, default_value = "200", hide_default_value = true)]
+    pub status: Outcome,
+    /// How answers are printed
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    /// URLs to ask about; from standard input, one a line, if none are given
+    #[arg(value_name = "URL")]
+    pub urls: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// A table
+    Text,
+    /// An object a URL and agent
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// The store to write; an old one is replaced when the new one is complete
+    #[arg(short, long, value_name = "STORE", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// Directories of robots.txt files named by origin
+    #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
+    pub inputs: Vec<PathBuf>,
+    /// How robots.txt is read
+    #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
+    pub dialect: Dialect,
+    /// Leave the bodies out: the store is smaller, and can not be recompiled or explained in full
+    #[arg(long)]
+    pub no_bodies: bool,
+    /// Read this many octets of each body, or `none` for all
+    #[arg(long, value_name = "OCTETS", value_parser = byte_limit, default_value = "512000")]
+    pub byte_limit: ByteLimit,
+    #[command(flatten)]
+    pub threads: ThreadArgs,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct ByteLimit(pub Option<usize>);
+
+#[derive(Debug, Args)]
+pub struct ThreadArgs {
+    /// Threads to use [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl ThreadArgs {
+    pub fn count(&self) -> NonZeroUsize {
+        self.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    /// A store, a directory of files named by origin, or one robots.txt
+    #[arg(value_name = "POLICIES", value_hint = ValueHint::AnyPath)]
+    pub policies: PathBuf,
+    /// The origin that a single robots.txt governs, as https://example.com
+    #[arg(long, value_name = "URL", conflicts_with = "any_origin")]
+    pub origin: Option<String>,
+    /// Let a single robots.txt answer for every origin
+    #[arg(long)]
+    pub any_origin: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+    /// The URL list, one a line, or `-` for standard input
+    #[arg(value_name = "URLS", value_hint = ValueHint::FilePath)]
+    pub urls: PathBuf,
+    #[command(flatten)]
+    pub agents: AgentArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub threads: ThreadArgs,
+    /// Write the summary as JSON to this file (`-` for standard output) as well
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub summary_json: Option<PathBuf>,
+    /// Exit with 1 if, for any agent, more rows than this are allow, disallow or undecided: as `undecided>1%` or `disallow>0` (repeatable)
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_on: Vec<FailOn>,
+}
+
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Where the columns go, or `-` for standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// How they are written [default: by the file's name; text on standard output]
+    #[arg(long, value_enum)]
+    pub output_format: Option<OutputFormat>,
+    /// Write the URLs too (Arrow; the other formats always do)
+    #[arg(long)]
+    pub with_url: bool,
+    /// What the names of verdict columns begin with (Arrow)
+    #[arg(long, value_name = "PREFIX", default_value = "allow_")]
+    pub column_prefix: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Arrow IPC file: a boolean column an agent
+    Arrow,
+    /// JSON lines: an object a row and agent
+    Jsonl,
+    /// A table for people
+    Text,
+}
+
+#[derive(Debug, Args)]
+pub struct FilterArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Where the rows go, or `-` for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    pub output: PathBuf,
+    /// What happens to rows without an answer: drop, keep, error, or a file that they are written to
+    #[arg(long, value_name = "WHAT", default_value = "drop", value_parser = undecided)]
+    pub undecided: UndecidedArg,
+}
+
+#[derive(Debug, Clone)]
+pub enum UndecidedArg {
+    Drop,
+    Keep,
+    Error,
+    File(PathBuf),
+}
+
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A store or a robots.txt; `-` for a robots.txt on standard input
+    #[arg(value_name = "POLICIES", value_hint = ValueHint::FilePath)]
+    pub policies: PathBuf,
+    /// Of a store: only the policy of this origin, as https://example.com
+    #[arg(long, value_name = "URL")]
+    pub origin: Option<String>,
+    /// Print every node and state of the automata as well
+    #[arg(long)]
+    pub automata: bool,
+    /// How a robots.txt is read
+    #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
+    pub dialect: Dialect,
+}
+
+/// A share of rows that must not be exceeded.
+#[derive(Debug, Clone)]
+pub struct FailOn {
+    pub text: String,
+    pub what: Counted,
+    pub limit: f64,
+    pub percent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    Allow,
+    Disallow,
+    Undecided,
+}
+
+impl FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<FailOn, String> {
+        let wrong = || format!("{text:?} is no condition: write allow, disallow or undecided, then `>`, then a count or a share, as undecided>1%");
+        let (what, limit) = text.split_once('>').ok_or_else(wrong)?;
+        let what = match what.trim() {
+            "allow" => Counted::Allow,
+            "disallow" => Counted::Disallow,
+            "undecided" => Counted::Undecided,
+            _ => return Err(wrong()),
+        };
+        let (number, percent) = match limit.trim().strip_suffix('%') {
+            Some(number) => (number, true),
+            None => (limit.trim(), false),
+        };
+        let limit = number.parse::<f64>().ok().filter(|limit| limit.is_finite() && *limit >= 0.0).ok_or_else(wrong)?;
+        Ok(FailOn { text: text.to_owned(), what, limit, percent })
+    }
+}
+
+fn dialect(name: &str) -> Result<Dialect, String> {
+    let known = || Dialect::ALL.map(|dialect| dialect.name).join(", ");
+    Dialect::by_name(name).ok_or_else(|| format!("no dialect of that name; there is {}", known()))
+}
+
+fn access(name: &str) -> Result<AccessTable, String> {
+    let known = || AccessTable::ALL.map(AccessTable::name).join(", ");
+    AccessTable::by_name(name).ok_or_else(|| format!("no access table of that name; there are {}", known()))
+}
+
+fn byte_limit(text: &str) -> Result<ByteLimit, String> {
+    match text {
+        "none" => Ok(ByteLimit(None)),
+        number => number.parse().map(|limit| ByteLimit(Some(limit))).map_err(|_| "give a number of octets, or none".to_owned()),
+    }
+}
+
+fn undecided(text: &str) -> Result<UndecidedArg, String> {
+    Ok(match text {
+        "drop" => UndecidedArg::Drop,
+        "keep" => UndecidedArg::Keep,
+        "error" => UndecidedArg::Error,
+        "" => return Err("give drop, keep, error, or a file".to_owned()),
+        file => UndecidedArg::File(PathBuf::from(file)),
+    })
+}

@@ -1,0 +1,114 @@
+//! `check`: one policy, few URLs.
+
+use std::io::{self, BufRead, StdinLock, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use robosieve::agent::Agent;
+use robosieve::compile::Options;
+use robosieve::io::json::JsonLines;
+use robosieve::io::table::Table;
+use robosieve::pipeline::{Batch, Evaluator, Source, Summary, run as run_pipeline};
+use robosieve::program::Detail;
+
+use crate::args::{CheckArgs, CheckFormat};
+use crate::exit::{Exit, Failure};
+use crate::{agents, policies};
+
+pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let agents = agents::collect(&args.agents)?;
+    let body = match &args.robots {
+        Some(path) if path == Path::new("-") && args.urls.is_empty() => {
+            return Err(Failure::new("the robots.txt comes from standard input, so the URLs must be given as arguments"));
+        }
+        Some(path) => policies::read_robots(path)?,
+        None => Vec::new(),
+    };
+    let options = Options::default().with_detail(Detail::Rules);
+    let store = policies::one_for_all(body, args.status, args.reading.dialect, options)?;
+    let mut evaluator = Evaluator::new(&store, agents.clone())?;
+    if let Some(access) = args.reading.access {
+        evaluator = evaluator.with_access(access);
+    }
+    let mut source: Box<dyn Source<'static>> = match args.urls.is_empty() {
+        true => Box::new(LineByLine { stdin: io::stdin().lock() }),
+        false => Box::new(Given { rows: Some(args.urls.iter().map(|url| url.as_encoded_bytes().to_vec()).collect()) }),
+    };
+    let out = io::stdout().lock();
+    let summary = match args.format {
+        CheckFormat::Json => ask(&mut *source, &evaluator, JsonLines::new(out, &store, &agents, false)),
+        CheckFormat::Text => ask(&mut *source, &evaluator, Table::new(out, &store, &agents)),
+    }?;
+    note_unknown(&agents, &summary);
+    Ok(exit_of(&summary))
+}
+
+fn ask(source: &mut dyn Source<'static>, evaluator: &Evaluator<'_>, sink: impl robosieve::pipeline::Sink) -> Result<Summary, Failure> {
+    let mut sink = sink;
+    let mut relay = Shorten(source);
+    let summary = run_pipeline(&mut relay, evaluator, &mut sink, NonZeroUsize::MIN)?;
+    io::stdout().flush().map_err(|error| Failure::of("standard output", &error))?;
+    Ok(summary)
+}
+
+/// A source of owned rows, for an evaluator of any lifetime.
+struct Shorten<'a>(&'a mut dyn Source<'static>);
+
+impl<'s> Source<'s> for Shorten<'_> {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
+        self.0.next_batch()
+    }
+}
+
+/// 2 outranks 1: an answer that nobody has is not to be mistaken for a refusal.
+fn exit_of(summary: &Summary) -> Exit {
+    let worst = |exit, tally: &robosieve::pipeline::Tally| match (tally.unresolved(), tally.disallow()) {
+        (0, 0) => exit,
+        (0, _) => Exit::Found.max(exit),
+        _ => Exit::Error,
+    };
+    summary.agents.iter().fold(Exit::Done, worst)
+}
+
+fn note_unknown(agents: &[Agent], summary: &Summary) {
+    for (agent, tally) in agents.iter().zip(&summary.agents) {
+        let nobody_names = tally.named == 0 && !agent.tokens().is_empty() && agent.header().is_none();
+        if nobody_names && !agent.is_known() && summary.rows > 0 {
+            eprintln!("robosieve: no group names {}, and it is no crawler that robosieve knows: a typing error?", agent.name());
+        }
+    }
+}
+
+/// The URLs of the command line, in one batch.
+struct Given {
+    rows: Option<Vec<Vec<u8>>>,
+}
+
+impl Source<'static> for Given {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'static>>> {
+        let Some(rows) = self.rows.take() else { return Ok(None) };
+        let mut octets = Vec::new();
+        let place = |row: Vec<u8>| {
+            let start = octets.len();
+            octets.extend(row);
+            start..octets.len()
+        };
+        let places = rows.into_iter().map(place).collect();
+        Ok(Some(Batch::rows(octets, places)))
+    }
+}
+
+/// The lines of standard input, each answered before the next is read: a person may be typing them.
+struct LineByLine {
+    stdin: StdinLock<'static>,
+}
+
+impl Source<'static> for LineByLine {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'static>>> {
+        let mut line = Vec::new();
+        match self.stdin.read_until(b'\n', &mut line)? {
+            0 => Ok(None),
+            _ => Ok(Some(Batch::lines(line))),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `compile`: policies into a store.
+
+use std::time::Instant;
+
+use robosieve::io::directory::add_directory;
+use robosieve::program::Rung;
+use robosieve::store::Store;
+use robosieve::store::build::Builder;
+
+use crate::args::CompileArgs;
+use crate::exit::{Exit, Failure};
+use crate::policies::{report_conflicts, report_left_out};
+use crate::summary::grouped;
+
+pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
+    let started = Instant::now();
+    let dialect = args.dialect.with_byte_limit(args.byte_limit.0);
+    let mut builder = Builder::new(dialect).keep_bodies(!args.no_bodies);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.count().get()).build()?;
+    let mut left_out_count = 0;
+    for input in &args.inputs {
+        if !input.is_dir() {
+            let metadata = std::fs::metadata(input).map_err(|error| Failure::of(input.display(), &error))?;
+            let what = if metadata.is_file() { "a file" } else { "neither a file nor a directory" };
+            return Err(Failure::new(format!(
+                "{} is {what}: give a directory of robots.txt files, each named by its origin",
+                input.display()
+            )));
+        }
+        let left_out = pool.install(|| add_directory(&mut builder, input)).map_err(|error| Failure::of(input.display(), &error))?;
+        report_left_out(&left_out);
+        left_out_count += left_out.len();
+    }
+    let built = builder.finish()?;
+    report_conflicts(built.report());
+    if built.report().record_count == 0 {
+        return Err(Failure::new("nothing to compile: no file in the given directories is named by an origin"));
+    }
+    let len = built.write(&args.output)?;
+    let report = built.report();
+    eprintln!(
+        "{} robots.txt ({} octets, {} distinct), {} rules; {} files left out",
+        grouped(report.record_count),
+        grouped(report.body_len),
+        grouped(report.distinct_body_count),
+        grouped(report.rule_count),
+        grouped(left_out_count as u64),
+    );
+    let store = Store::open(&args.output)?;
+    eprintln!("{}", rungs(&store)?);
+    if !report.findings.is_empty() {
+        let findings: Vec<_> = report.findings.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
+        eprintln!("findings: {}", findings.join(", "));
+    }
+    eprintln!(
+        "{}: {} origins, {} programs, {} octets, in {:.2} s",
+        args.output.display(),
+        grouped(store.origin_count() as u64),
+        grouped(store.program_count() as u64),
+        grouped(len),
+        started.elapsed().as_secs_f64(),
+    );
+    Ok(Exit::Done)
+}
+
+/// How many blocks of the store's programs are on each rung.
+pub fn rungs(store: &Store) -> Result<String, Failure> {
+    let mut counts = [0u64; 3];
+    let mut floating = 0u64;
+    for program in store.programs() {
+        let program = program?;
+        for index in 0..program.block_count() {
+            let block = program.block(index)?;
+            counts[block.rung() as usize] += 1;
+            floating += u64::from(block.has_floating() && block.rung() == Rung::Dfa);
+        }
+    }
+    Ok(format!(
+        "rule sets: {} constant, {} DFA ({} with floating rules beside it), {} backstop",
+        grouped(counts[Rung::Constant as usize]),
+        grouped(counts[Rung::Dfa as usize]),
+        grouped(floating),
+        grouped(counts[Rung::Backstop as usize]),
+    ))
+}

@@ -1,0 +1,135 @@
+//! `eval`: verdict columns for every row.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Instant;
+
+use robosieve::io::arrow::{ArrowFile, Columns};
+use robosieve::io::json::JsonLines;
+use robosieve::io::lines::{MappedLines, StreamedLines};
+use robosieve::io::table::Table;
+use robosieve::pipeline::{Discard, Evaluator, Sink, Source, run as run_pipeline};
+use robosieve::store::map::{Octets, open as open_map};
+
+use crate::args::{EvalArgs, OutputFormat, RunArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::summary::Report;
+use crate::{agents, policies};
+
+pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
+    let format = args.output.as_deref().map(|path| output_format(path, args.output_format)).transpose()?;
+    let output = args.output.as_deref().map(Output::create).transpose()?;
+    with_evaluator(&args.run, |evaluator, report| {
+        let Some((output, format)) = output.zip(format) else {
+            return decide(&args.run, evaluator, &mut Discard, report);
+        };
+        let (store, agents) = (evaluator.store(), evaluator.agents());
+        match format {
+            OutputFormat::Arrow => {
+                let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone() };
+                let mut sink = ArrowFile::new(output, evaluator, columns)?;
+                decide(&args.run, evaluator, &mut sink, report)?;
+                report.escaped = sink.escaped();
+                sink.finish()?.commit()
+            }
+            OutputFormat::Jsonl => {
+                let mut sink = JsonLines::new(output, store, agents, true);
+                decide(&args.run, evaluator, &mut sink, report)?;
+                report.escaped = sink.escaped();
+                sink.finish()?.commit()
+            }
+            OutputFormat::Text => {
+                let mut sink = Table::new(output, store, agents);
+                decide(&args.run, evaluator, &mut sink, report)?;
+                sink.finish()?.commit()
+            }
+        }
+    })
+}
+
+fn output_format(path: &Path, given: Option<OutputFormat>) -> Result<OutputFormat, Failure> {
+    if let Some(format) = given {
+        return Ok(format);
+    }
+    if path == Path::new("-") {
+        return Ok(OutputFormat::Text);
+    }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("arrow" | "ipc" | "feather") => Ok(OutputFormat::Arrow),
+        Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
+        Some("txt") => Ok(OutputFormat::Text),
+        _ => Err(Failure::new(format!(
+            "{}: the name does not say how to write it: end it with .arrow, .jsonl or .txt, or give --output-format",
+            path.display()
+        ))),
+    }
+}
+
+/// Opens everything that a run reads, does `work`, and prints the summary.
+pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Report) -> Result<(), Failure>) -> Result<Exit, Failure> {
+    if args.urls == Path::new("-") && args.policies.policies == Path::new("-") {
+        return Err(Failure::new("standard input can be the policies or the URLs, not both"));
+    }
+    let agents = agents::collect(&args.agents)?;
+    let store = policies::load(&args.policies, args.reading.dialect)?;
+    let mut evaluator = Evaluator::new(&store, agents)?;
+    if let Some(access) = args.reading.access {
+        evaluator = evaluator.with_access(access);
+    }
+    let mut report = Report::default();
+    work(&evaluator, &mut report)?;
+    report.print(args, &evaluator);
+    if let Some(path) = &args.summary_json {
+        report.write_json(path, args, &evaluator)?;
+    }
+    Ok(report.exit(&args.fail_on))
+}
+
+/// Runs the rows through the pipeline into `sink`.
+pub fn decide(args: &RunArgs, evaluator: &Evaluator<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<(), Failure> {
+    let started = Instant::now();
+    let octets;
+    let mut source: Box<dyn Source<'_>> = match Input::open(&args.urls)? {
+        Input::Mapped(mapped) => {
+            octets = mapped;
+            Box::new(MappedLines::new(octets.as_slice()))
+        }
+        Input::Stream(stream) => Box::new(StreamedLines::new(stream)),
+    };
+    report.summary = run_lines(&mut *source, evaluator, sink, args)?;
+    report.seconds = started.elapsed().as_secs_f64();
+    Ok(())
+}
+
+fn run_lines<'s>(
+    source: &mut dyn Source<'s>,
+    evaluator: &Evaluator<'s>,
+    sink: &mut dyn Sink,
+    args: &RunArgs,
+) -> Result<robosieve::pipeline::Summary, Failure> {
+    run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| {
+        let failure = Failure::from(error);
+        if failure.is_broken_pipe() { failure } else { Failure::new(format!("{}: {failure}", args.urls.display())) }
+    })
+}
+
+enum Input {
+    Mapped(Octets),
+    Stream(Box<dyn io::Read>),
+}
+
+impl Input {
+    fn open(path: &Path) -> Result<Input, Failure> {
+        if path == Path::new("-") {
+            return Ok(Input::Stream(Box::new(io::stdin())));
+        }
+        let failed = |error: io::Error| Failure::of(path.display(), &error);
+        let metadata = std::fs::metadata(path).map_err(failed)?;
+        if metadata.is_file() || metadata.is_dir() {
+            return open_map(path).map(Input::Mapped).map_err(failed);
+        }
+        Ok(Input::Stream(Box::new(File::open(path).map_err(failed)?)))
+    }
+}

@@ -1,0 +1,64 @@
+//! `filter`: the rows that may be crawled, as they came.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::Path;
+
+use robosieve::io::filter::{Filter, Undecided};
+
+use crate::args::{FilterArgs, UndecidedArg};
+use crate::eval::{decide, with_evaluator};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::summary::grouped;
+
+pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
+    let out = RefCell::new(Output::create(&args.output)?);
+    let undecided_out = match &args.undecided {
+        UndecidedArg::File(path) if *path == args.output => {
+            return Err(Failure::new("the rows that pass and those without an answer can not go to the same place"));
+        }
+        UndecidedArg::File(path) if path == Path::new("-") => {
+            return Err(Failure::new("rows without an answer go to a file, not to standard output: give --undecided FILE"));
+        }
+        UndecidedArg::File(path) => Some(RefCell::new(Output::create(path)?)),
+        UndecidedArg::Drop | UndecidedArg::Keep | UndecidedArg::Error => None,
+    };
+    let exit = with_evaluator(&args.run, |evaluator, report| {
+        let undecided = match (&args.undecided, &undecided_out) {
+            (UndecidedArg::Drop, _) => Undecided::Drop,
+            (UndecidedArg::Keep, _) => Undecided::Keep,
+            (_, Some(out)) => Undecided::Write(Box::new(Shared(out))),
+            (UndecidedArg::Error | UndecidedArg::File(_), None) => Undecided::Error,
+        };
+        let mut sink = Filter::new(Shared(&out), undecided);
+        decide(&args.run, evaluator, &mut sink, report)?;
+        report.kept = Some((sink.kept(), sink.undecided()));
+        Ok(sink.finish()?)
+    })?;
+    out.into_inner().commit()?;
+    undecided_out.map(|out| out.into_inner().commit()).transpose()?;
+    Ok(exit)
+}
+
+/// An output that the sink writes to and the command puts in its place.
+struct Shared<'a>(&'a RefCell<Output>);
+
+impl Write for Shared<'_> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().flush()
+    }
+}
+
+/// The last line of a filter's summary: how many rows have no answer, and what becomes of them.
+pub fn undecided_line(undecided: u64, rows: u64, reasons: &str) -> String {
+    let share = undecided as f64 * 100.0 / (rows.max(1)) as f64;
+    format!(
+        "{} rows ({share:.1} %) have no answer ({reasons}): keep them with --undecided keep, or write them to a file with --undecided FILE",
+        grouped(undecided)
+    )
+}

@@ -1,0 +1,137 @@
+//! `inspect`: what is in a store or a robots.txt.
+
+use std::io::{self, Write};
+
+use robosieve::agent::LineToken;
+use robosieve::compile::{Options, compile};
+use robosieve::io::text::to_terminal_text;
+use robosieve::policy::Policy;
+use robosieve::program::Program;
+use robosieve::store::{Origin, SnapshotTime, Store};
+
+use crate::args::InspectArgs;
+use crate::compile::rungs;
+use crate::exit::{Exit, Failure};
+use crate::policies::{is_store, origin_url, read_robots};
+use crate::summary::grouped;
+
+pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if args.policies.is_dir() {
+        return Err(Failure::new(format!("{} is a directory: inspect one of its files, or a store made of it", args.policies.display())));
+    }
+    if is_store(&args.policies)? {
+        inspect_store(&Store::open(&args.policies)?, args, &mut out)?;
+    } else if args.origin.is_some() {
+        return Err(Failure::new("--origin goes with a store; a robots.txt has no other policy"));
+    } else {
+        let body = read_robots(&args.policies)?;
+        inspect_policy(&Policy::parse(&body, &args.dialect), &mut out)?;
+        print_program(&body, args, &mut out)?;
+    }
+    out.flush().map_err(|error| Failure::of("standard output", &error))?;
+    Ok(Exit::Done)
+}
+
+fn inspect_store(store: &Store, args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {
+    if let Some(origin) = &args.origin {
+        let key = origin_url(origin)?;
+        let origin = store.find(key.as_bytes())?.ok_or_else(|| Failure::new(format!("the store has no policy for {key}")))?;
+        return inspect_origin(store, &origin, args, out);
+    }
+    let meta = store.meta();
+    writeln!(out, "store {}: {} octets, digest {:016x}", args.policies.display(), grouped(store.octet_len() as u64), store.digest())?;
+    let limit = meta.byte_limit.map_or("none".to_owned(), grouped);
+    let bodies = if meta.has_bodies { "kept" } else { "left out" };
+    writeln!(out, "written by robosieve {}, dialect {}, limit {limit} octets, bodies {bodies}", meta.version, meta.dialect)?;
+    let counts = [
+        ("origins", store.origin_count()),
+        ("snapshots", store.snapshot_count()),
+        ("distinct programs", store.program_count()),
+        ("distinct rule tables", store.rule_table_count()),
+        ("distinct bodies", store.body_count()),
+    ];
+    for (name, count) in counts {
+        writeln!(out, "{:>12} {name}", grouped(count as u64))?;
+    }
+    let mut sizes = store.programs().map(|program| program.map(|program| program.as_octets().len())).collect::<Result<Vec<_>, _>>()?;
+    sizes.sort_unstable();
+    if let (Some(median), Some(largest)) = (sizes.get(sizes.len() / 2), sizes.last()) {
+        writeln!(out, "octets of a program: median {}, largest {}", grouped(*median as u64), grouped(*largest as u64))?;
+    }
+    writeln!(out, "{}", rungs(store)?)?;
+    Ok(())
+}
+
+fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {
+    writeln!(out, "origin {}", to_terminal_text(origin.key()))?;
+    for snapshot in origin.snapshots() {
+        let snapshot = snapshot?;
+        let time = match snapshot.time() {
+            SnapshotTime::Undated => "undated".to_owned(),
+            SnapshotTime::Effective(seconds) => format!("effective {seconds} s after 1970"),
+            SnapshotTime::Observed(seconds) => format!("observed {seconds} s after 1970"),
+        };
+        let digest: String = snapshot.digest().iter().map(|octet| format!("{octet:02x}")).collect();
+        writeln!(out, "snapshot {time}, fetch {}, {} octets, {} read", snapshot.outcome(), snapshot.body_len(), snapshot.read_len())?;
+        writeln!(out, "sha-256 {digest}")?;
+        if !snapshot.final_url().is_empty() {
+            writeln!(out, "from {}", to_terminal_text(snapshot.final_url()))?;
+        }
+        if let (Some(body), Some(dialect)) = (store.body(&snapshot)?, store.dialect()) {
+            inspect_policy(&Policy::parse(&body, &dialect), out)?;
+        }
+        if snapshot.program_index().is_some() {
+            show(&store.program(&snapshot)?, args, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn inspect_policy(policy: &Policy, out: &mut impl Write) -> io::Result<()> {
+    for (index, group) in policy.groups().enumerate() {
+        let names: Vec<String> = group
+            .agents()
+            .map(|agent| match agent.token() {
+                Some(LineToken::Star) => "*".to_owned(),
+                Some(LineToken::Product(token)) => to_terminal_text(token).into_owned(),
+                None => "(nobody)".to_owned(),
+            })
+            .collect();
+        writeln!(out, "group {index}: {}", names.join(", "))?;
+        for rule in group.rules() {
+            let verb = if rule.allows() { "allow" } else { "disallow" };
+            write!(out, "  line {:>4} {verb:<8} {}", rule.line(), to_terminal_text(rule.value()))?;
+            match rule.pattern() {
+                [] => write!(out, "  (matches nothing)")?,
+                pattern if pattern != rule.value() => write!(out, "  (compared as {})", to_terminal_text(pattern))?,
+                _ => {}
+            }
+            writeln!(out, "  specificity {}", rule.specificity())?;
+        }
+    }
+    for record in policy.records() {
+        let scope = record.group().map_or(String::new(), |group| format!(" (group {group})"));
+        writeln!(out, "record line {:>4} {}: {}{scope}", record.line(), record.kind().key(), to_terminal_text(record.value()))?;
+    }
+    for finding in policy.findings() {
+        match finding.line {
+            0 => writeln!(out, "finding {}", finding.code)?,
+            line => writeln!(out, "finding line {line:>4} {}", finding.code)?,
+        }
+    }
+    Ok(())
+}
+
+fn print_program(body: &[u8], args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {
+    let octets = compile(&Policy::parse(body, &args.dialect), &Options::default());
+    show(&Program::check(&octets)?, args, out)
+}
+
+fn show(program: &Program<'_>, args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {
+    match args.automata {
+        true => write!(out, "{program:#}")?,
+        false => write!(out, "{program}")?,
+    }
+    Ok(())
+}

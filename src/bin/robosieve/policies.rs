@@ -1,0 +1,117 @@
+//! POLICIES: a store, a directory, or one robots.txt.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use robosieve::compile::Options;
+use robosieve::dialect::Dialect;
+use robosieve::fetch::Outcome;
+use robosieve::io::directory::{LeftOut, add_directory};
+use robosieve::store::Store;
+use robosieve::store::build::{Builder, Record};
+use robosieve::url::{Url, origins_of_name};
+
+use crate::args::PolicyArgs;
+use crate::exit::Failure;
+
+/// Opens or compiles the policies.
+pub fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
+    let path = &args.policies;
+    let of_one = args.origin.is_some() || args.any_origin;
+    let many = |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", path.display()));
+    if path.is_dir() {
+        return if of_one { Err(many("a directory")) } else { compile_directory(path, dialect) };
+    }
+    if is_store(path)? {
+        return if of_one { Err(many("a store")) } else { Ok(Store::open(path)?) };
+    }
+    let mut builder = Builder::new(dialect);
+    let record = || Ok::<_, Failure>(Record::body(read_robots(path)?));
+    match &args.origin {
+        Some(origin) => builder.add_batch(vec![(origin.clone(), origins_of_name(&origin_url(origin)?)?, record()?)]),
+        None if args.any_origin => builder.add_any(record()?),
+        None => {
+            return Err(Failure::new(format!(
+                "{} is one robots.txt: say which origin it governs with --origin https://example.com, or --any-origin for all rows",
+                path.display()
+            )));
+        }
+    }
+    Ok(builder.finish()?.open()?)
+}
+
+/// An `--origin` value, which must be a URL.
+pub fn origin_url(text: &str) -> Result<String, Failure> {
+    let origin = Url::split(text.as_bytes()).and_then(|url| url.origin());
+    origin.map_err(|bad| Failure::new(format!("--origin {text:?} is no origin ({bad}): write it as https://example.com")))
+}
+
+fn compile_directory(path: &Path, dialect: Dialect) -> Result<Store, Failure> {
+    let mut builder = Builder::new(dialect);
+    let left_out = add_directory(&mut builder, path).map_err(|error| Failure::of(path.display(), &error))?;
+    report_left_out(&left_out);
+    let built = builder.finish()?;
+    report_conflicts(built.report());
+    Ok(built.open()?)
+}
+
+/// A store in memory whose one policy answers for every origin.
+pub fn one_for_all(body: Vec<u8>, outcome: Outcome, dialect: Dialect, options: Options) -> Result<Store, Failure> {
+    let mut builder = Builder::new(dialect).options(options).keep_bodies(false);
+    builder.add_any(Record::body(body).with_outcome(outcome));
+    Ok(builder.finish()?.open()?)
+}
+
+/// Whether the file at `path` is a store.
+pub fn is_store(path: &Path) -> Result<bool, Failure> {
+    if path == Path::new("-") {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    let file = File::open(path).map_err(|error| Failure::of(path.display(), &error))?;
+    if !file.metadata().map_err(|error| Failure::of(path.display(), &error))?.is_file() {
+        return Ok(false); // a pipe, which can be read only once
+    }
+    file.take(8).read_to_end(&mut head).map_err(|error| Failure::of(path.display(), &error))?;
+    Ok(Store::is_store(&head))
+}
+
+/// The octets of a robots.txt, from a file or standard input.
+pub fn read_robots(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let read = match path == Path::new("-") {
+        true => io::stdin().lock().read_to_end(&mut body),
+        false => File::open(path).and_then(|mut file| file.read_to_end(&mut body)),
+    };
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    read.map_err(|error| Failure::of(name, &error))?;
+    Ok(body)
+}
+
+const MAX_REPORTED: usize = 10;
+
+/// Says on standard error which files were left out and why.
+pub fn report_left_out(left_out: &[LeftOut]) {
+    for file in left_out.iter().take(MAX_REPORTED) {
+        eprintln!("robosieve: left out {}: {}", file.path.display(), file.why);
+    }
+    report_more(left_out.len(), "files were left out");
+}
+
+/// Says on standard error which records answer for the same origin.
+pub fn report_conflicts(report: &robosieve::store::build::BuildReport) {
+    for conflict in report.conflicts.iter().take(MAX_REPORTED) {
+        eprintln!(
+            "robosieve: {} and {} both answer for {}: {} is kept",
+            conflict.kept, conflict.left_out, conflict.origin, conflict.kept
+        );
+    }
+    report_more(report.conflicts.len(), "origins have two files");
+}
+
+fn report_more(count: usize, what: &str) {
+    if count > MAX_REPORTED {
+        eprintln!("robosieve: {count} {what}; the first {MAX_REPORTED} are named above");
+    }
+}

@@ -1,0 +1,234 @@
+//! The summary of a run: every row, under exactly one heading, for every agent.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use robosieve::agent::Agent;
+use robosieve::decision::Reason;
+use robosieve::io::text::to_terminal_text;
+use robosieve::pipeline::{Evaluator, Summary, Tally};
+
+use crate::args::{Counted, FailOn, RunArgs};
+use crate::exit::{Exit, Failure};
+use crate::filter::undecided_line;
+use crate::output::Output;
+
+/// What a run came to, and how long it took.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub summary: Summary,
+    pub seconds: f64,
+    /// Rows whose octets stand as `%XX` in the output.
+    pub escaped: u64,
+    /// Of a filter: rows written, rows without an answer.
+    pub kept: Option<(u64, u64)>,
+}
+
+impl Report {
+    /// Prints the summary to standard error.
+    pub fn print(&self, args: &RunArgs, evaluator: &Evaluator<'_>) {
+        let store = evaluator.store();
+        eprintln!(
+            "{} rows in {:.2} s ({}/s), {} look-ups; {}: {} origins, dialect {}, access {}",
+            grouped(self.summary.rows),
+            self.seconds,
+            grouped((self.summary.rows as f64 / self.seconds.max(1e-9)) as u64),
+            grouped(self.summary.lookups),
+            args.policies.policies.display(),
+            if store.meta().any_origin { "all".to_owned() } else { grouped(store.origin_count() as u64) },
+            store.meta().dialect,
+            evaluator.access().name(),
+        );
+        self.print_agents(evaluator.agents());
+        for (agents, reasons) in self.reasons(evaluator.agents()) {
+            eprintln!("unresolved ({agents}): {reasons}");
+        }
+        self.print_assumptions(evaluator.agents());
+        if self.escaped > 0 {
+            eprintln!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
+        }
+        if let Some((kept, undecided)) = self.kept {
+            eprintln!("{} rows pass", grouped(kept));
+            if undecided > 0 {
+                let reasons = self.reasons(evaluator.agents()).into_iter().map(|(_, reasons)| reasons).next().unwrap_or_default();
+                eprintln!("{}", undecided_line(undecided, self.summary.rows, &reasons));
+            }
+        }
+    }
+
+    fn print_agents(&self, agents: &[Agent]) {
+        let header = ["agent", "allow", "disallow", "by name", "by *", "by fetch", "whole site", "unresolved"];
+        let rows: Vec<[String; 8]> = agents
+            .iter()
+            .zip(&self.summary.agents)
+            .map(|(agent, tally)| {
+                let counts = [
+                    tally.allow,
+                    tally.disallow(),
+                    tally.disallow_named,
+                    tally.disallow_star,
+                    tally.disallow_fetch,
+                    tally.disallow_site,
+                    tally.unresolved(),
+                ];
+                let mut cells = counts.iter().map(|&count| grouped(count));
+                std::array::from_fn(|column| match column {
+                    0 => to_terminal_text(agent.name().as_bytes()).into_owned(),
+                    _ => cells.next().unwrap_or_default(),
+                })
+            })
+            .collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0).max(header[column].len());
+        let widths: [usize; 8] = std::array::from_fn(width);
+        let line = |cells: [&str; 8]| {
+            let mut line = format!("{:<width$}", cells[0], width = widths[0]);
+            for column in 1..8 {
+                line.push_str(&format!("  {:>width$}", cells[column], width = widths[column]));
+            }
+            line
+        };
+        eprintln!("{}", line(header));
+        for row in &rows {
+            eprintln!("{}", line(std::array::from_fn(|column| &row[column][..])));
+        }
+    }
+
+    /// Why rows have no answer, once for agents for whom it is the same.
+    fn reasons(&self, agents: &[Agent]) -> Vec<(String, String)> {
+        let text = |tally: &Tally| {
+            let counted = Reason::ALL.into_iter().filter(|&reason| tally.unresolved_for(reason) > 0);
+            counted.map(|reason| format!("{reason} {}", grouped(tally.unresolved_for(reason)))).collect::<Vec<_>>().join(", ")
+        };
+        let mut texts: Vec<(Vec<&str>, String)> = Vec::new();
+        for (agent, tally) in agents.iter().zip(&self.summary.agents).filter(|(_, tally)| tally.unresolved() > 0) {
+            let text = text(tally);
+            match texts.iter_mut().find(|(_, known)| *known == text) {
+                Some((names, _)) => names.push(agent.name()),
+                None => texts.push((vec![agent.name()], text)),
+            }
+        }
+        let all = agents.len();
+        let names = |names: Vec<&str>| if names.len() == all { "every agent".to_owned() } else { names.join(", ") };
+        texts.into_iter().map(|(agents, text)| (names(agents), text)).collect()
+    }
+
+    fn print_assumptions(&self, agents: &[Agent]) {
+        let summary = &self.summary;
+        if summary.undated > 0 {
+            eprintln!("assumed: {} rows are answered by undated policies, taken to be in force at all times", grouped(summary.undated));
+        }
+        if summary.dated > 0 {
+            eprintln!("assumed: {} rows are answered by the newest snapshot of their origin", grouped(summary.dated));
+        }
+        for (agent, tally) in agents.iter().zip(&summary.agents) {
+            if is_suspect(agent, tally) {
+                eprintln!(
+                    "note: no policy met names {}, and it is no crawler that robosieve knows: a typing error?",
+                    to_terminal_text(agent.name().as_bytes())
+                );
+            }
+        }
+        if summary.rows > 0 && summary.undated + summary.dated == 0 {
+            eprintln!("note: no row's origin has a policy here: are these the right policies for the list?");
+        }
+    }
+
+    /// Writes the summary as JSON.
+    pub fn write_json(&self, path: &Path, args: &RunArgs, evaluator: &Evaluator<'_>) -> Result<(), Failure> {
+        let mut out = Output::create(path)?;
+        let value = self.json(args, evaluator);
+        serde_json::to_writer_pretty(&mut out, &value).map_err(std::io::Error::from)?;
+        out.write_all(b"\n")?;
+        out.commit()
+    }
+
+    fn json(&self, args: &RunArgs, evaluator: &Evaluator<'_>) -> Value {
+        let store = evaluator.store();
+        let agents: Vec<Value> = evaluator.agents().iter().zip(&self.summary.agents).map(|(agent, tally)| agent_json(agent, tally)).collect();
+        let mut value = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "policies": args.policies.policies.to_string_lossy(),
+            "store_digest": format!("{:016x}", store.digest()),
+            "origins": store.origin_count(),
+            "any_origin": store.meta().any_origin,
+            "urls": args.urls.to_string_lossy(),
+            "dialect": store.meta().dialect,
+            "access": evaluator.access().name(),
+            "as_of": "newest",
+            "rows": self.summary.rows,
+            "lookups": self.summary.lookups,
+            "rows_undated": self.summary.undated,
+            "rows_dated": self.summary.dated,
+            "rows_escaped": self.escaped,
+            "seconds": self.seconds,
+            "agents": agents,
+        });
+        if let Some((kept, undecided)) = self.kept {
+            value["kept"] = json!(kept);
+            value["undecided"] = json!(undecided);
+        }
+        value
+    }
+
+    /// The exit code, by the conditions of `--fail-on`.
+    pub fn exit(&self, conditions: &[FailOn]) -> Exit {
+        let mut exit = Exit::Done;
+        for condition in conditions {
+            let count = |tally: &Tally| match condition.what {
+                Counted::Allow => tally.allow,
+                Counted::Disallow => tally.disallow(),
+                Counted::Undecided => tally.unresolved(),
+            };
+            let worst = self.summary.agents.iter().map(count).max().unwrap_or(0) as f64;
+            let limit = if condition.percent { condition.limit / 100.0 * self.summary.rows as f64 } else { condition.limit };
+            if worst > limit {
+                eprintln!("robosieve: --fail-on {}: there are {}", condition.text, grouped(worst as u64));
+                exit = Exit::Found;
+            }
+        }
+        exit
+    }
+}
+
+fn agent_json(agent: &Agent, tally: &Tally) -> Value {
+    let unresolved: Map<String, Value> =
+        Reason::ALL.into_iter().map(|reason| (reason.name().to_owned(), json!(tally.unresolved_for(reason)))).filter(|(_, n)| *n != 0).collect();
+    json!({
+        "agent": agent.name(),
+        "tokens": agent.tokens(),
+        "star": agent.star(),
+        "header": agent.header(),
+        "known": agent.is_known(),
+        "allow": tally.allow,
+        "disallow": tally.disallow(),
+        "disallow_by_name": tally.disallow_named,
+        "disallow_by_star": tally.disallow_star,
+        "disallow_by_fetch": tally.disallow_fetch,
+        "disallow_whole_site": tally.disallow_site,
+        "disallow_by_path": tally.disallow() - tally.disallow_site - tally.disallow_fetch,
+        "unresolved": tally.unresolved(),
+        "unresolved_by_reason": unresolved,
+        "rows_named": tally.named,
+    })
+}
+
+/// Whether an agent looks like a typing error: nobody names it, and the registry does not know it.
+pub fn is_suspect(agent: &Agent, tally: &Tally) -> bool {
+    let is_token = !agent.tokens().is_empty() && agent.header().is_none();
+    is_token && tally.named == 0 && !agent.is_known()
+}
+
+/// A number with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
