@@ -125,14 +125,15 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
     Schema::new_with_metadata(fields, metadata)
 }
 
-/// The names of the verdict columns: of agents with one token, the second gets `_2` behind it, and so on.
+/// The names of the verdict columns. One that is taken (two agents with one token, a prefix that makes it `row`) gets `_2` behind it, and so on.
 pub fn column_names(evaluator: &Evaluator<'_>, prefix: &str) -> Vec<String> {
+    let taken = ["row", "url"];
     let mut names: Vec<String> = Vec::new();
     for agent in evaluator.agents() {
         let base = format!("{prefix}{}", agent.column_suffix());
         let mut name = base.clone();
         let mut number = 2;
-        while names.contains(&name) {
+        while names.contains(&name) || taken.contains(&&name[..]) {
             name = format!("{base}_{number}");
             number += 1;
         }

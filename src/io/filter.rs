@@ -71,7 +71,10 @@ impl Sink for Filter<'_> {
                     match &mut self.undecided {
                         Undecided::Drop => {}
                         Undecided::Error => return Err(no_answer(decided, row)),
-                        Undecided::Keep => write_line(&mut self.out, decided.line(row))?,
+                        Undecided::Keep => {
+                            self.kept += 1;
+                            write_line(&mut self.out, decided.line(row))?;
+                        }
                         Undecided::Write(out) => write_line(out, decided.line(row))?,
                     }
                 }

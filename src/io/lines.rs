@@ -107,7 +107,9 @@ mod tests {
     fn batches_are_whole_lines_and_lose_nothing() {
         let long = [b"x".repeat(3 * BATCH_LEN), b"\n".to_vec()].concat();
         let short = b"http://example.com/some/path\r\n".repeat(40_000);
-        for text in [b"".to_vec(), b"a".to_vec(), b"\n".to_vec(), short.clone(), long.clone(), [&short[..], &long, &short, b"last"].concat()] {
+        for text in
+            [b"".to_vec(), b"a".to_vec(), b"\n".to_vec(), short.clone(), long.clone(), [&short[..], &long, &short, b"last"].concat()]
+        {
             for batches in [batches(&mut MappedLines::new(&text)), batches(&mut StreamedLines::new(Trickle(&text)))] {
                 assert_eq!(batches.concat(), text);
                 let but_last = &batches[..batches.len().saturating_sub(1)];

@@ -90,7 +90,7 @@ pub struct Worker<'s> {
     /// Agents with the same rules share one.
     matchers: Vec<Matcher<'s>>,
     /// What each matcher said of the current row.
-    verdicts: Vec<bool>,
+    verdicts: Vec<Verdict>,
     decisions: Vec<Decision>,
 }
 
@@ -245,19 +245,16 @@ impl<'s> Worker<'s> {
     #[inline]
     fn verdict_row(&mut self, evaluator: &Evaluator<'s>, raw: &[u8], has_origin: bool, columns: &mut [Column], row: usize) {
         self.verdicts.clear();
-        let mut damaged = false;
         for matcher in &self.matchers {
-            let allows = matcher.allows(raw, &mut self.scratch);
-            damaged |= allows.is_err();
-            self.verdicts.push(allows.unwrap_or(false));
-        }
-        if damaged {
-            return self.corrupt_row();
+            self.verdicts.push(match matcher.allows(raw, &mut self.scratch) {
+                Ok(true) => Verdict::Allow,
+                Ok(false) => Verdict::Disallow,
+                Err(_) => Verdict::Unresolved,
+            });
         }
         for (agent, standing) in self.standings.iter().enumerate() {
             let verdict = match standing.answer {
-                Answer::Asked(matcher) if self.verdicts[matcher] => Verdict::Allow,
-                Answer::Asked(_) => Verdict::Disallow,
+                Answer::Asked(matcher) => self.verdicts[matcher],
                 Answer::Same(Decision { verdict: Verdict::Allow, .. }) => Verdict::Allow,
                 Answer::Same(decision) => match has_origin && is_exempt(evaluator.form, raw, &mut self.target) {
                     true => Verdict::Allow,
@@ -267,11 +264,6 @@ impl<'s> Worker<'s> {
             set(&mut columns[agent], row, verdict);
             count(&mut self.counts[agent], verdict);
         }
-    }
-
-    #[cold]
-    fn corrupt_row(&mut self) {
-        self.counts.iter_mut().for_each(|counts| count(counts, Verdict::Unresolved));
     }
 
     /// Whole decisions for one row, one an agent.

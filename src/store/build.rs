@@ -131,9 +131,7 @@ struct Interner {
 impl Interner {
     fn intern(&mut self, octets: &[u8], raw_len: usize) -> u32 {
         let candidates = self.known.entry(layout::checksum(octets)).or_default();
-        let same = |&candidate: &u32| {
-            Index::read(&self.index, &self.data, candidate as usize).is_some_and(|entry| entry.octets == octets)
-        };
+        let same = |&candidate: &u32| Index::read(&self.index, &self.data, candidate as usize).is_some_and(|entry| entry.octets == octets);
         if let Some(&known) = candidates.iter().find(|candidate| same(candidate)) {
             return known;
         }
@@ -319,18 +317,13 @@ impl Builder {
     /// The entries that count, by origin and time: an exact name beats a host alone, the first of two equals the second.
     fn resolve(&mut self) -> Vec<Entry> {
         let mut entries = std::mem::take(&mut self.entries);
-        let exact: std::collections::HashSet<String> =
-            entries.iter().filter(|entry| entry.exact).map(|entry| entry.key.clone()).collect();
+        let exact: std::collections::HashSet<String> = entries.iter().filter(|entry| entry.exact).map(|entry| entry.key.clone()).collect();
         entries.retain(|entry| entry.exact || !exact.contains(&entry.key));
         entries.sort_by(|a, b| a.key.cmp(&b.key).then(by_time(a.time).cmp(&by_time(b.time))));
         let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
         for entry in entries {
             match kept.last().filter(|last| last.key == entry.key && last.time == entry.time) {
-                Some(last) => self.report.conflicts.push(Conflict {
-                    origin: entry.key,
-                    kept: last.source.clone(),
-                    left_out: entry.source,
-                }),
+                Some(last) => self.report.conflicts.push(Conflict { origin: entry.key, kept: last.source.clone(), left_out: entry.source }),
                 None => kept.push(entry),
             }
         }

@@ -47,14 +47,8 @@ mod tests {
 
     #[test]
     fn all_octets_are_used_or_it_is_an_error() {
-        let meta = Meta {
-            version: "1".into(),
-            dialect: "rfc9309".into(),
-            byte_limit: Some(7),
-            has_bodies: true,
-            any_origin: false,
-            hash_seed: 3,
-        };
+        let meta =
+            Meta { version: "1".into(), dialect: "rfc9309".into(), byte_limit: Some(7), has_bodies: true, any_origin: false, hash_seed: 3 };
         let mut octets = meta.encode();
         assert_eq!(Meta::decode(&octets).unwrap(), meta);
         assert!((0..octets.len()).all(|len| Meta::decode(&octets[..len]).is_err()));

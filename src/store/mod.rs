@@ -122,9 +122,9 @@ impl Store {
         Ok(Store { octets, sections, meta, programs, rule_tables })
     }
 
-    /// Whether a file begins like a store.
+    /// Whether a file whose first octets are `head` is meant as a store, be its label damaged or not.
     pub fn is_store(head: &[u8]) -> bool {
-        head.starts_with(&layout::LABEL)
+        head.first() == Some(&layout::LABEL[0]) || head.get(1..4) == Some(&layout::LABEL[1..4])
     }
 
     fn section(&self, section: usize) -> &[u8] {
@@ -332,7 +332,7 @@ impl Store {
         Index::read(self.section(index), self.section(data), at)
     }
 
-    /// Checks everything: every section's checksum, every record, every program, rule table and body.
+    /// Checks every section's checksum, and everything that an origin leads to: records, programs, rule tables, bodies.
     ///
     /// # Errors
     ///

@@ -1,16 +1,24 @@
 //! Files that take the place of others only when they are complete.
 
-use std::fs::Permissions;
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+const BUFFER_LEN: usize = 1 << 18;
+
 /// A file being written beside the one whose place it will take. Dropped before [`Replacement::commit`], it leaves nothing behind.
+///
+/// A symbolic link stays one: the file that it leads to is replaced. What is no regular file (a device, a named pipe) can not be replaced and is
+/// written to as it stands.
 #[derive(Debug)]
-pub struct Replacement {
-    file: BufWriter<NamedTempFile>,
-    path: PathBuf,
+pub struct Replacement(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Beside(BufWriter<NamedTempFile>, PathBuf),
+    InPlace(BufWriter<File>),
 }
 
 impl Replacement {
@@ -20,8 +28,17 @@ impl Replacement {
     ///
     /// When the folder does not let one.
     pub fn beside(path: &Path) -> io::Result<Replacement> {
-        if path.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        let path = match path.canonicalize() {
+            Ok(target) => target,
+            Err(_) => path.to_path_buf(),
+        };
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            Ok(metadata) if !metadata.is_file() => {
+                let file = OpenOptions::new().write(true).open(&path)?;
+                return Ok(Replacement(Kind::InPlace(BufWriter::with_capacity(BUFFER_LEN, file))));
+            }
+            Ok(_) | Err(_) => {}
         }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -33,8 +50,8 @@ impl Replacement {
         if let Some(permissions) = permissions {
             options.permissions(permissions);
         }
-        let file = BufWriter::with_capacity(1 << 18, options.tempfile_in(folder)?);
-        Ok(Replacement { file, path: path.to_path_buf() })
+        let file = BufWriter::with_capacity(BUFFER_LEN, options.tempfile_in(folder)?);
+        Ok(Replacement(Kind::Beside(file, path)))
     }
 
     /// Puts the file in its place, once all of it is on disk.
@@ -43,20 +60,31 @@ impl Replacement {
     ///
     /// When it can not be written out or moved; the old file is then as it was.
     pub fn commit(self) -> io::Result<()> {
-        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
-        Ok(())
+        match self.0 {
+            Kind::InPlace(mut file) => file.flush(),
+            Kind::Beside(file, path) => {
+                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.as_file().sync_all()?;
+                file.persist(&path).map_err(|error| error.error)?;
+                Ok(())
+            }
+        }
     }
 }
 
 impl Write for Replacement {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.file.write(octets)
+        match &mut self.0 {
+            Kind::Beside(file, _) => file.write(octets),
+            Kind::InPlace(file) => file.write(octets),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        match &mut self.0 {
+            Kind::Beside(file, _) => file.flush(),
+            Kind::InPlace(file) => file.flush(),
+        }
     }
 }
 

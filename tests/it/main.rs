@@ -2,4 +2,9 @@
 
 mod corpus;
 mod ladder;
+mod layers;
 mod oracle;
+mod pipeline;
+mod readme;
+mod sample;
+mod store;

@@ -38,10 +38,12 @@ pub enum Command {
         Example:\n  robosieve compile -o policies.rsieve robots/")]
     Compile(CompileArgs),
     /// Write verdict columns for every row of a URL list
-    #[command(after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt (with --origin or --any-origin).\n\
+    #[command(
+        after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt (with --origin or --any-origin).\n\
         Without -o, the summary is all that is printed.\n\nExamples:\n  \
         robosieve eval policies.rsieve urls.txt --agent Googlebot --agent GPTBot -o verdicts.arrow\n  \
-        robosieve eval robots/ urls.txt --agent GPTBot -o - | head")]
+        robosieve eval robots/ urls.txt --agent GPTBot -o - | head"
+    )]
     Eval(EvalArgs),
     /// Write the rows that may be crawled, as they came
     #[command(after_help = "With several agents, a row passes if all of them may crawl it.\n\nExamples:\n  \
@@ -49,8 +51,10 @@ pub enum Command {
         zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
     Filter(FilterArgs),
     /// Show what is in a store or a robots.txt: groups, rung chosen, states, octets
-    #[command(after_help = "Examples:\n  robosieve inspect policies.rsieve\n  robosieve inspect policies.rsieve --origin https://example.com\n  \
-        robosieve inspect robots.txt --automata")]
+    #[command(
+        after_help = "Examples:\n  robosieve inspect policies.rsieve\n  robosieve inspect policies.rsieve --origin https://example.com\n  \
+        robosieve inspect robots.txt --automata"
+    )]
     Inspect(InspectArgs),
 }
 
@@ -260,7 +264,8 @@ impl FromStr for FailOn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<FailOn, String> {
-        let wrong = || format!("{text:?} is no condition: write allow, disallow or undecided, then `>`, then a count or a share, as undecided>1%");
+        let wrong =
+            || format!("{text:?} is no condition: write allow, disallow or undecided, then `>`, then a count or a share, as undecided>1%");
         let (what, limit) = text.split_once('>').ok_or_else(wrong)?;
         let what = match what.trim() {
             "allow" => Counted::Allow,

@@ -10,7 +10,7 @@ use crate::args::{FilterArgs, UndecidedArg};
 use crate::eval::{decide, with_evaluator};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::summary::grouped;
+use crate::summary::{Kept, grouped};
 
 pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
     let out = RefCell::new(Output::create(&args.output)?);
@@ -33,7 +33,7 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         };
         let mut sink = Filter::new(Shared(&out), undecided);
         decide(&args.run, evaluator, &mut sink, report)?;
-        report.kept = Some((sink.kept(), sink.undecided()));
+        report.kept = Some(Kept { rows: sink.kept(), undecided: sink.undecided(), what: args.undecided.clone() });
         Ok(sink.finish()?)
     })?;
     out.into_inner().commit()?;
@@ -54,11 +54,14 @@ impl Write for Shared<'_> {
     }
 }
 
-/// The last line of a filter's summary: how many rows have no answer, and what becomes of them.
-pub fn undecided_line(undecided: u64, rows: u64, reasons: &str) -> String {
+/// The last line of a filter's summary: how many rows have no answer, why, and what became of them or could.
+pub fn undecided_line(undecided: u64, rows: u64, reasons: &str, what: &UndecidedArg) -> String {
     let share = undecided as f64 * 100.0 / (rows.max(1)) as f64;
-    format!(
-        "{} rows ({share:.1} %) have no answer ({reasons}): keep them with --undecided keep, or write them to a file with --undecided FILE",
-        grouped(undecided)
-    )
+    let done = match what {
+        UndecidedArg::Drop => "left out; keep them with --undecided keep, or write them to a file with --undecided FILE".to_owned(),
+        UndecidedArg::Keep => "kept, as --undecided keep asks".to_owned(),
+        UndecidedArg::Error => "an error, as --undecided error asks".to_owned(),
+        UndecidedArg::File(path) => format!("written to {}", path.display()),
+    };
+    format!("{} rows ({share:.1} %) have no answer ({reasons}): {done}", grouped(undecided))
 }

@@ -19,7 +19,8 @@ use crate::exit::Failure;
 pub fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
     let path = &args.policies;
     let of_one = args.origin.is_some() || args.any_origin;
-    let many = |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", path.display()));
+    let many =
+        |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", path.display()));
     if path.is_dir() {
         return if of_one { Err(many("a directory")) } else { compile_directory(path, dialect) };
     }
@@ -102,10 +103,7 @@ pub fn report_left_out(left_out: &[LeftOut]) {
 /// Says on standard error which records answer for the same origin.
 pub fn report_conflicts(report: &robosieve::store::build::BuildReport) {
     for conflict in report.conflicts.iter().take(MAX_REPORTED) {
-        eprintln!(
-            "robosieve: {} and {} both answer for {}: {} is kept",
-            conflict.kept, conflict.left_out, conflict.origin, conflict.kept
-        );
+        eprintln!("robosieve: {} and {} both answer for {}: {} is kept", conflict.kept, conflict.left_out, conflict.origin, conflict.kept);
     }
     report_more(report.conflicts.len(), "origins have two files");
 }

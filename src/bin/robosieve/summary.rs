@@ -10,7 +10,7 @@ use robosieve::decision::Reason;
 use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::{Evaluator, Summary, Tally};
 
-use crate::args::{Counted, FailOn, RunArgs};
+use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure};
 use crate::filter::undecided_line;
 use crate::output::Output;
@@ -22,8 +22,18 @@ pub struct Report {
     pub seconds: f64,
     /// Rows whose octets stand as `%XX` in the output.
     pub escaped: u64,
-    /// Of a filter: rows written, rows without an answer.
-    pub kept: Option<(u64, u64)>,
+    /// Of a filter.
+    pub kept: Option<Kept>,
+}
+
+/// What a filter did.
+#[derive(Debug)]
+pub struct Kept {
+    /// Rows written to its output.
+    pub rows: u64,
+    /// Rows without an answer, and what was to become of them.
+    pub undecided: u64,
+    pub what: UndecidedArg,
 }
 
 impl Report {
@@ -49,11 +59,11 @@ impl Report {
         if self.escaped > 0 {
             eprintln!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
         }
-        if let Some((kept, undecided)) = self.kept {
-            eprintln!("{} rows pass", grouped(kept));
-            if undecided > 0 {
+        if let Some(kept) = &self.kept {
+            eprintln!("{} rows pass", grouped(kept.rows));
+            if kept.undecided > 0 {
                 let reasons = self.reasons(evaluator.agents()).into_iter().map(|(_, reasons)| reasons).next().unwrap_or_default();
-                eprintln!("{}", undecided_line(undecided, self.summary.rows, &reasons));
+                eprintln!("{}", undecided_line(kept.undecided, self.summary.rows, &reasons, &kept.what));
             }
         }
     }
@@ -146,7 +156,8 @@ impl Report {
 
     fn json(&self, args: &RunArgs, evaluator: &Evaluator<'_>) -> Value {
         let store = evaluator.store();
-        let agents: Vec<Value> = evaluator.agents().iter().zip(&self.summary.agents).map(|(agent, tally)| agent_json(agent, tally)).collect();
+        let agents: Vec<Value> =
+            evaluator.agents().iter().zip(&self.summary.agents).map(|(agent, tally)| agent_json(agent, tally)).collect();
         let mut value = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "policies": args.policies.policies.to_string_lossy(),
@@ -165,9 +176,9 @@ impl Report {
             "seconds": self.seconds,
             "agents": agents,
         });
-        if let Some((kept, undecided)) = self.kept {
-            value["kept"] = json!(kept);
-            value["undecided"] = json!(undecided);
+        if let Some(kept) = &self.kept {
+            value["kept"] = json!(kept.rows);
+            value["undecided"] = json!(kept.undecided);
         }
         value
     }
@@ -193,8 +204,11 @@ impl Report {
 }
 
 fn agent_json(agent: &Agent, tally: &Tally) -> Value {
-    let unresolved: Map<String, Value> =
-        Reason::ALL.into_iter().map(|reason| (reason.name().to_owned(), json!(tally.unresolved_for(reason)))).filter(|(_, n)| *n != 0).collect();
+    let unresolved: Map<String, Value> = Reason::ALL
+        .into_iter()
+        .map(|reason| (reason.name().to_owned(), json!(tally.unresolved_for(reason))))
+        .filter(|(_, n)| *n != 0)
+        .collect();
     json!({
         "agent": agent.name(),
         "tokens": agent.tokens(),

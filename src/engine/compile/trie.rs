@@ -22,7 +22,7 @@ pub(super) struct Node {
     pub(super) label: Range<usize>,
     pub(super) first_child: u32,
     pub(super) child_count: u32,
-    /// Ranks, highest first; likewise `anchored`. Several only in a filtered block.
+    /// Ranks, highest first; likewise `anchored`. Several where patterns differ in spelling only (`/a`, `/a*`), or groups share a block.
     pub(super) matches: Vec<u32>,
     pub(super) anchored: Vec<u32>,
     pub(super) gate: Option<u32>,

@@ -28,14 +28,12 @@ pub(super) fn walk(automaton: &DfaView<'_>, raw: &[u8]) -> Option<End> {
     let mut rest = raw;
     loop {
         if state >= automaton.special_count {
-            let class = match rest {
-                [octet, behind @ ..] => {
-                    rest = behind;
-                    automaton.classes[usize::from(*octet)]
-                }
-                [] => dfa::CLASS_END,
+            let row = (state - automaton.special_count) as usize;
+            let [octet, behind @ ..] = rest else {
+                return at_end(automaton, row);
             };
-            state = automaton.entry((state - automaton.special_count) as usize + usize::from(class))?;
+            rest = behind;
+            state = automaton.entry(row + usize::from(automaton.classes[usize::from(*octet)]))?;
             continue;
         }
         let special = automaton.special(state)?;
@@ -56,6 +54,13 @@ pub(super) fn walk(automaton: &DfaView<'_>, raw: &[u8]) -> Option<End> {
             _ => return Some(End::Slow),
         }
     }
+}
+
+/// The end of the target leads to a final state, in every checked program.
+#[inline]
+fn at_end(automaton: &DfaView<'_>, row: usize) -> Option<End> {
+    let special = automaton.special(automaton.entry(row + usize::from(dfa::CLASS_END))?)?;
+    (special.kind == dfa::KIND_FINAL).then_some(End::Value(special.value))
 }
 
 /// Where a target leaves a chain: for good, unless canonicalising changes the octet at which it does.

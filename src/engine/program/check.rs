@@ -15,19 +15,10 @@ fn read<T>(value: Option<T>, what: &'static str) -> Result<T, Corrupt> {
 
 pub(super) fn check(program: &Program<'_>) -> Checked {
     let words = program.words;
-    let block_count = program.block_count();
-    for index in 0..block_count {
+    for index in 0..program.block_count() {
         check_block(&program.block(index)?)?;
     }
-    for index in 0..program.rule_set_count() {
-        let set = program.rule_set(index as u32)?;
-        ensure(set.map.len() == set.block.rank_count as usize, "rule map length")?;
-        ensure((0..set.map.len()).all(|i| set.map.at(i) < Some(program.rule_count())), "rule map")?;
-        let group_count = program.group_count();
-        let filter: Vec<_> = (0..set.filter.len()).map(|i| set.filter.at(i)).collect();
-        ensure(filter.is_sorted() && filter.iter().all(|&group| group < Some(group_count)), "group filter")?;
-        ensure(filter.is_empty() || set.block.groups.len() > 0, "filter on a block without groups")?;
-    }
+    check_rule_sets(program)?;
     let sets = Some(program.rule_set_count() as u32);
     ensure(words.get(header::STAR_SET) == Some(NO_SET) || words.get(header::STAR_SET) < sets, "star rule set")?;
     let mut last: Option<&[u8]> = None;
@@ -37,6 +28,27 @@ pub(super) fn check(program: &Program<'_>) -> Checked {
         last = Some(token);
     }
     ensure(words.0.len() >= HEADER_LEN, "header")
+}
+
+fn check_rule_sets(program: &Program<'_>) -> Checked {
+    // Rule sets that share a filtered block share its map. Filters lie one behind another. So the time is linear in the octets.
+    let mut shared: Option<Words<'_>> = None;
+    let mut read_len = 0;
+    for index in 0..program.rule_set_count() {
+        let set = program.rule_set(index as u32)?;
+        ensure(set.map.len() == set.block.rank_count as usize, "rule map length")?;
+        if !shared.is_some_and(|known| std::ptr::eq(known.0, set.map.0)) {
+            ensure((0..set.map.len()).all(|i| set.map.at(i) < Some(program.rule_count())), "rule map")?;
+            shared = if set.is_filtered() { Some(set.map) } else { shared };
+            read_len += set.map.len();
+        }
+        read_len += set.filter.len();
+        ensure(read_len <= program.words.len(), "rule maps that overlap")?;
+        let filter = (0..set.filter.len()).map(|i| set.filter.at(i));
+        ensure(filter.clone().is_sorted() && filter.into_iter().all(|group| group < Some(program.group_count())), "group filter")?;
+        ensure(set.is_filtered() == (set.block.groups.len() > 0), "filter and groups")?;
+    }
+    Ok(())
 }
 
 fn check_block(block: &Block<'_>) -> Checked {
@@ -50,9 +62,9 @@ fn check_block(block: &Block<'_>) -> Checked {
     ensure(block.floating_max <= block.rank_count, "floating maximum")?;
     ensure(block.floating_max == 0 || block.segments.len() > 0, "floating rules without segments")?;
     ensure(block.rung != Rung::Constant || block.constant != Constant::Nothing, "constant")?;
-    check_trie(block, top)?;
+    let gates = check_trie(block, top)?;
     if block.segments.len() > 0 {
-        check_segments(block, top)?;
+        check_segments(block, top, &gates)?;
     }
     if block.dfa.len() > 0 { check_dfa(block.dfa, top) } else { ensure(block.rung != Rung::Dfa, "no automaton") }
 }
@@ -62,44 +74,58 @@ fn ranks_descend(list: Words<'_>, from: usize, count: usize, top: u32) -> bool {
     ranks.clone().all(|rank| matches!(rank, Some(rank) if rank >= 1 && rank <= top)) && ranks.is_sorted_by(|a, b| a > b)
 }
 
-fn check_trie(block: &Block<'_>, top: u32) -> Checked {
+/// Gives the sequences of the gates.
+fn check_trie(block: &Block<'_>, top: u32) -> Result<Vec<usize>, Corrupt> {
     let words = block.trie;
     let view = read(TrieView::new(words), "trie tables")?;
     let count = view.node_count();
     ensure(count > 0, "trie without a root")?;
     let sequence_count = block.segments.at(segments::SEQUENCE_COUNT).unwrap_or(0);
     let mut next_child = 1;
+    // Lists lie one behind another, so the time is linear in the octets.
+    let mut next_list = 0;
+    let mut gates = Vec::new();
     for index in 0..count {
         let node = read(view.node(index), "trie node")?;
         ensure((index == 0) == (node.label_len == 0) && view.label(&node).is_some(), "trie label")?;
         if node.child_count > 0 {
-            ensure(node.first_child == next_child, "trie children")?;
+            ensure(node.first_child == next_child && node.child_count <= count - next_child, "trie children")?;
             next_child += node.child_count;
-            ensure(next_child <= count, "trie children")?;
         }
         ensure(node.max <= top, "trie maximum")?;
         if node.list > 0 {
             let at = node.list - 1;
             let list = view.lists;
+            ensure(at == next_list, "order of trie lists")?;
             let (matches, anchored) = (read(list.at(at), "trie list")?, read(list.at(at + 1), "trie list")?);
+            next_list = at + trie::LIST_HEAD + matches + anchored;
             ensure(ranks_descend(list, at + trie::LIST_HEAD, matches, top), "trie ranks")?;
             ensure(ranks_descend(list, at + trie::LIST_HEAD + matches, anchored, top), "trie ranks")?;
-            ensure(read(list.at(at + 2), "trie list")? <= sequence_count, "trie gate")?;
+            let gate = read(list.at(at + 2), "trie list")?;
+            ensure(gate <= sequence_count, "trie gate")?;
+            gates.extend(gate.checked_sub(1));
         }
     }
     ensure(next_child == count, "trie nodes without a parent")?;
-    ensure(
-        (1..count).all(|index| view.node(index).and_then(|node| view.label(&node)?.first().copied()) == view.first(index)),
-        "trie firsts",
-    )
+    let first = |index| view.node(index).and_then(|node| view.label(&node)?.first().copied());
+    ensure((1..count).all(|index| first(index) == view.first(index)), "trie firsts")?;
+    Ok(gates)
 }
 
-fn check_segments(block: &Block<'_>, top: u32) -> Checked {
+fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
     let view = read(SegmentsView::new(block.segments), "segment tables")?;
     let sequence_count = view.count(segments::SEQUENCE_COUNT);
     let mut parents = vec![false; sequence_count];
+    // Everything in the pool lies one behind another, so the time is linear in the octets.
+    let mut pool_end = 0;
+    let mut follows = |start: usize, len: usize| {
+        let expected = std::mem::replace(&mut pool_end, start.saturating_add(len));
+        ensure(start == expected, "order of the pool")
+    };
     for index in 0..sequence_count {
         let node = read(view.sequence(index), "sequence")?;
+        follows(node.matches, node.match_count)?;
+        follows(node.children, node.child_count.saturating_mul(2))?;
         ensure(node.max <= top && ranks_descend(view.pool, node.matches, node.match_count, top), "sequence ranks")?;
         for child in 0..node.child_count {
             let (segment, sequence) = read(view.pair(node.children, child), "sequence children")?;
@@ -107,13 +133,18 @@ fn check_segments(block: &Block<'_>, top: u32) -> Checked {
             ensure(!std::mem::replace(&mut parents[sequence], true), "sequence with two parents")?;
         }
     }
-    for root in [segments::ROOT_EMPTY, segments::ROOT_SLASH] {
-        ensure(view.count(root) <= sequence_count, "sequence root")?;
+    // The sequences are a forest: every one is a gate's, a root, or the child of one other. So none is entered twice.
+    let roots = [segments::ROOT_EMPTY, segments::ROOT_SLASH].map(|root| view.count(root));
+    for sequence in gates.iter().copied().chain(roots.iter().filter_map(|root| root.checked_sub(1))) {
+        ensure(parents.get_mut(sequence).is_some_and(|has| !std::mem::replace(has, true)), "sequence root")?;
     }
+    ensure(parents.iter().all(|&has| has), "sequence without a way to it")?;
     check_states(&view)?;
     for index in 0..view.count(segments::NEEDLE_COUNT) {
         let needle = read(view.needle(index), "needle")?;
         ensure(needle.len > 0, "empty needle")?;
+        follows(needle.segments, needle.segment_count)?;
+        follows(needle.tails, needle.tail_count.saturating_mul(2))?;
         for i in 0..needle.segment_count {
             let segment = read(view.pool.at(needle.segments + i), "needle segments")?;
             ensure(segment >> 1 < view.count(segments::SEGMENT_COUNT), "needle segment")?;
@@ -125,6 +156,7 @@ fn check_segments(block: &Block<'_>, top: u32) -> Checked {
     }
     for index in 0..view.count(segments::SEGMENT_COUNT) {
         let segment = read(view.segment(index), "segment")?;
+        follows(segment.floating, segment.count.saturating_mul(2))?;
         for i in 0..segment.count {
             let (depth, sequence) = read(view.pair(segment.floating, i), "segment table")?;
             ensure(depth <= 1 && sequence < sequence_count, "floating segment")?;
@@ -136,34 +168,41 @@ fn check_segments(block: &Block<'_>, top: u32) -> Checked {
 fn check_states(view: &SegmentsView<'_>) -> Checked {
     let count = view.count(segments::STATE_COUNT);
     ensure(count > 0, "automaton without a root")?;
+    // How many octets lead to each state: needles are as long as that.
+    let mut depths = vec![0; count];
     let mut next_child = 1;
     for index in 0..count {
         let state = read(view.state(index), "state")?;
-        ensure(
-            if index == 0 { state.fail == 0 && state.shorter == 0 } else { state.fail < index && state.shorter < index },
-            "state order",
-        )?;
-        ensure(state.needle <= view.count(segments::NEEDLE_COUNT), "state needle")?;
+        let earlier = if index == 0 { state.fail == 0 && state.shorter == 0 } else { state.fail < index && state.shorter < index };
+        ensure(earlier, "state order")?;
+        let ends = |state: usize| view.state(state).is_some_and(|state| state.needle > 0);
+        ensure(state.shorter == 0 || ends(state.shorter), "state without a needle")?;
+        if let Some(needle) = state.needle.checked_sub(1) {
+            ensure(view.needle(needle).is_some_and(|needle| needle.len == depths[index]), "needle length")?;
+        }
         if state.child_count > 0 {
-            ensure(state.first_child == next_child, "state children")?;
+            ensure(state.first_child == next_child && state.child_count <= count - next_child, "state children")?;
             next_child += state.child_count;
+            let depth = depths[index] + 1;
+            depths[state.first_child..next_child].fill(depth);
         }
     }
     ensure(next_child == count, "states without a parent")?;
     let root = read(view.state(0), "state")?;
-    ensure(view.root.iter().all(|&child| usize::from(child) <= root.child_count), "root table")
+    ensure(root.needle == 0 && view.root.iter().all(|&child| usize::from(child) <= root.child_count), "root table")
 }
 
 fn check_dfa(words: Words<'_>, top: u32) -> Checked {
     let view = read(DfaView::new(words), "automaton tables")?;
     let (stride, specials) = (view.stride, view.special_count);
-    ensure(stride > u32::from(dfa::CLASS_OTHER), "automaton stride")?;
     ensure(view.classes.iter().all(|&class| u32::from(class) < stride), "automaton classes")?;
     let valid =
         |state: u32| state < specials || ((state - specials).is_multiple_of(stride) && ((state - specials) / stride) < view.state_count);
     ensure(valid(view.start), "automaton start")?;
-    for entry in 0..view.state_count as usize * stride as usize {
-        ensure(view.entry(entry).is_some_and(valid), "automaton table")?;
+    let is_final = |state: u32| state < specials && view.special(state).is_some_and(|special| special.kind == dfa::KIND_FINAL);
+    for row in (0..view.state_count as usize).map(|row| row * stride as usize) {
+        ensure((row..row + stride as usize).all(|entry| view.entry(entry).is_some_and(valid)), "automaton table")?;
+        ensure(view.entry(row + usize::from(dfa::CLASS_END)).is_some_and(is_final), "automaton table at the end of a target")?;
     }
     for index in 0..specials {
         let special = read(view.special(index), "special state")?;

@@ -4,7 +4,7 @@
 //! little endian and read where they lie, without regard to alignment, so a program may start anywhere.
 //!
 //! ```text
-//! Program   header · tokens · rule sets · rule maps · filters · token octets · blocks
+//! Program   header · tokens · rule sets · block table · rule maps · filters · token octets · blocks
 //! Block     header · levels · [groups of ranks] · [DFA] · trie · [segment automaton]
 //! ```
 //!

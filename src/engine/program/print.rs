@@ -19,7 +19,7 @@ impl fmt::Display for Program<'_> {
             self.form().name(),
         )?;
         writeln!(f, "{:<28} {:>8} {:>6} {:>8}", "agent", "rule set", "block", "filtered")?;
-        let tokens = (0..self.token_count()).filter_map(|index| self.token(index));
+        let tokens = (0..self.token_count()).map_while(|index| self.token(index));
         for (token, set) in tokens {
             self.print_binding(f, &token.escape_ascii().to_string(), set)?;
         }
@@ -32,7 +32,7 @@ impl fmt::Display for Program<'_> {
             "block", "rung", "rules", "levels", "dfa states", "trie nodes", "segm. states", "floating", "octets"
         )?;
         for index in 0..self.block_count() {
-            let Ok(block) = self.block(index) else { continue };
+            let Ok(block) = self.block(index) else { break };
             writeln!(
                 f,
                 "{:<6} {:<9} {:>6} {:>6} {:>10} {:>10} {:>12} {:>10} {:>8}",
@@ -78,7 +78,7 @@ fn print_block(f: &mut fmt::Formatter<'_>, block: &Block<'_>) -> fmt::Result {
 fn print_dfa(f: &mut fmt::Formatter<'_>, view: &DfaView<'_>) -> fmt::Result {
     writeln!(f, "  dfa: start {}, {} classes", view.start, view.stride)?;
     for index in 0..view.special_count {
-        let Some(special) = view.special(index) else { continue };
+        let Some(special) = view.special(index) else { break };
         match special.kind {
             dfa::KIND_FINAL => writeln!(f, "  {index:>6} final {}", special.value)?,
             dfa::KIND_CHAIN => {
@@ -106,16 +106,18 @@ fn print_dfa(f: &mut fmt::Formatter<'_>, view: &DfaView<'_>) -> fmt::Result {
 fn print_trie(f: &mut fmt::Formatter<'_>, view: &TrieView<'_>) -> fmt::Result {
     writeln!(f, "  trie")?;
     for index in 0..view.node_count() {
-        let Some(node) = view.node(index) else { continue };
+        let Some(node) = view.node(index) else { break };
         let label = view.label(&node).unwrap_or_default().escape_ascii();
         write!(f, "  {index:>6} {label}")?;
         if let Some(at) = node.list.checked_sub(1) {
-            let word = |index: usize| view.lists.at(at + index).unwrap_or(0);
-            for (name, from, count) in [("rank", 0, word(0)), ("rank at end", word(0), word(1))] {
-                (0..count).try_for_each(|i| write!(f, " [{name} {}]", word(trie::LIST_HEAD + from + i)))?;
+            let word = |index: usize| view.lists.at(at + index);
+            let (matches, anchored) = (word(0).unwrap_or(0), word(1).unwrap_or(0));
+            for (name, from, count) in [("rank", 0, matches), ("rank at end", matches, anchored)] {
+                let mut ranks = (0..count).map_while(|i| word(trie::LIST_HEAD + from + i));
+                ranks.try_for_each(|rank| write!(f, " [{name} {rank}]"))?;
             }
-            if word(2) > 0 {
-                write!(f, " [gate {}]", word(2) - 1)?;
+            if let Some(gate) = word(2).and_then(|gate| gate.checked_sub(1)) {
+                write!(f, " [gate {gate}]")?;
             }
         }
         if node.child_count > 0 {
@@ -129,21 +131,22 @@ fn print_trie(f: &mut fmt::Formatter<'_>, view: &TrieView<'_>) -> fmt::Result {
 fn print_segments(f: &mut fmt::Formatter<'_>, view: &SegmentsView<'_>) -> fmt::Result {
     writeln!(f, "  segment sequences")?;
     for index in 0..view.count(segments::SEQUENCE_COUNT) {
-        let Some(node) = view.sequence(index) else { continue };
+        let Some(node) = view.sequence(index) else { break };
         write!(f, "  {index:>6}")?;
-        (0..node.match_count).try_for_each(|i| write!(f, " [rank {}]", view.pool.get(node.matches + i).unwrap_or(0)))?;
-        for (segment, child) in (0..node.child_count).filter_map(|i| view.pair(node.children, i)) {
+        let mut ranks = (0..node.match_count).map_while(|i| view.pool.get(node.matches + i));
+        ranks.try_for_each(|rank| write!(f, " [rank {rank}]"))?;
+        for (segment, child) in (0..node.child_count).map_while(|i| view.pair(node.children, i)) {
             write!(f, " segment {segment} -> {child}")?;
         }
         writeln!(f)?;
     }
     for index in 0..view.count(segments::NEEDLE_COUNT) {
-        let Some(needle) = view.needle(index) else { continue };
+        let Some(needle) = view.needle(index) else { break };
         write!(f, "  needle {index} of {} octets:", needle.len)?;
-        for segment in (0..needle.segment_count).filter_map(|i| view.pool.get(needle.segments + i)) {
+        for segment in (0..needle.segment_count).map_while(|i| view.pool.get(needle.segments + i)) {
             write!(f, " segment {}{}", segment >> 1, if segment & 1 == 1 { " (in the query)" } else { "" })?;
         }
-        for (parent, rank) in (0..needle.tail_count).filter_map(|i| view.pair(needle.tails, i)) {
+        for (parent, rank) in (0..needle.tail_count).map_while(|i| view.pair(needle.tails, i)) {
             write!(f, " [rank {rank} at end behind {}]", parent >> 1)?;
         }
         writeln!(f)?;

@@ -232,7 +232,8 @@ pub(crate) struct Special {
 impl<'a> DfaView<'a> {
     #[inline]
     pub(crate) fn new(words: Words<'a>) -> Option<DfaView<'a>> {
-        let (state_count, stride) = (words.get(dfa::STATE_COUNT)?, words.get(dfa::STRIDE)?);
+        let stride = words.get(dfa::STRIDE).filter(|&stride| stride > u32::from(dfa::CLASS_OTHER) && stride <= 256)?;
+        let state_count = words.get(dfa::STATE_COUNT)?;
         let special_count = words.get(dfa::SPECIAL_COUNT)?;
         let width = words.at(dfa::WIDTH).filter(|width| matches!(width, 2 | 4))?;
         let entries = (state_count as usize).checked_mul(stride as usize)?;

@@ -1,0 +1,328 @@
+//! Rows through the pipeline: the same answers mapped and in memory, from a map and a stream, on any number of threads, as the oracle gives.
+
+use std::collections::HashMap;
+use std::io;
+use std::num::NonZeroUsize;
+
+use proptest::prelude::*;
+
+use robosieve::agent::Agent;
+use robosieve::decision::{Reason, Verdict};
+use robosieve::dialect::RFC9309;
+use robosieve::io::lines::{MappedLines, StreamedLines};
+use robosieve::pipeline::{Decided, Discard, Evaluator, Sink, Source, Summary, run};
+use robosieve::store::Store;
+use robosieve::store::build::{Builder, Record};
+use robosieve::url::origins_of_name;
+
+use crate::corpus;
+use crate::ladder::right_answer;
+use crate::oracle::{self, Oracle};
+
+/// Keeps what a sink gets: a row's octets, and verdict, reason and line for each agent.
+pub struct Keep<'s> {
+    pub store: &'s Store,
+    pub detail: bool,
+    pub rows: Vec<Vec<u8>>,
+    pub answers: Vec<Vec<(Verdict, Option<Reason>, u32)>>,
+}
+
+impl<'s> Keep<'s> {
+    pub fn new(store: &'s Store, detail: bool) -> Keep<'s> {
+        Keep { store, detail, rows: Vec::new(), answers: Vec::new() }
+    }
+}
+
+impl Sink for Keep<'_> {
+    fn wants_decisions(&self) -> bool {
+        self.detail
+    }
+
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        assert_eq!(decided.first_row(), self.rows.len() as u64);
+        let agents = decided.columns().len();
+        for row in 0..decided.row_count() {
+            self.rows.push(decided.row(row).to_vec());
+            self.answers.push((0..agents).map(|agent| (decided.verdict(row, agent), None, 0)).collect());
+        }
+        for run in decided.runs() {
+            let table = run.rule_table(self.store);
+            for row in run.rows.clone() {
+                let answers = &mut self.answers[decided.first_row() as usize + row];
+                for (answer, decision) in answers.iter_mut().zip(decided.decisions(row)) {
+                    assert_eq!(answer.0, decision.verdict);
+                    let line = table.and_then(|table| table.rule(decision.rule)).map_or(0, |rule| rule.line);
+                    *answer = (decision.verdict, Some(decision.reason), line);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+pub fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap()
+}
+
+fn build(policies: &[(String, Vec<u8>)]) -> robosieve::store::build::Built {
+    let mut builder = Builder::new(RFC9309);
+    builder.add_batch(
+        policies.iter().map(|(name, body)| (name.clone(), origins_of_name(name).unwrap(), Record::body(body.clone()))).collect(),
+    );
+    builder.finish().unwrap()
+}
+
+fn agents() -> Vec<Agent> {
+    // Two that no group tells apart, one that a group names, one of several tokens, one that `*` does not bind.
+    vec![
+        Agent::token("*").unwrap(),
+        Agent::token("nobody").unwrap(),
+        Agent::token("abot").unwrap(),
+        Agent::profile("several", ["bbot", "abot"], true),
+        Agent::profile("own", ["bbot"], false),
+    ]
+}
+
+/// The answers of the oracle for one row.
+fn right(oracles: &HashMap<String, Oracle>, agents: &[Agent], row: &[u8]) -> Vec<(Verdict, Reason, u32)> {
+    let known = oracle::origin(row).and_then(|origin| oracles.get(&origin));
+    let unknown = Oracle::parse(b"");
+    let answer = |agent: &Agent| match known {
+        Some(oracle) => right_answer(oracle, agent, row),
+        None => {
+            let answer = unknown.decide_fetched("unknown", "rfc9309", &[], true, row);
+            let reason = Reason::ALL.into_iter().find(|reason| reason.name() == answer.reason).unwrap();
+            let verdict = if reason == Reason::RobotsTxt { Verdict::Allow } else { Verdict::Unresolved };
+            (verdict, reason, 0)
+        }
+    };
+    agents.iter().map(answer).collect()
+}
+
+fn oracles(policies: &[(String, Vec<u8>)]) -> HashMap<String, Oracle> {
+    let mut oracles = HashMap::new();
+    for (name, body) in policies {
+        for origin in origins_of_name(name).unwrap().origins() {
+            oracles.insert(origin.clone(), Oracle::parse(body));
+        }
+    }
+    oracles
+}
+
+fn check_summary(summary: &Summary, answers: &[Vec<(Verdict, Reason, u32)>]) {
+    assert_eq!(summary.rows, answers.len() as u64);
+    for (agent, tally) in summary.agents.iter().enumerate() {
+        let count = |verdict| answers.iter().filter(|row| row[agent].0 == verdict).count() as u64;
+        assert_eq!(tally.allow, count(Verdict::Allow));
+        assert_eq!(tally.disallow(), count(Verdict::Disallow));
+        assert_eq!(tally.unresolved(), count(Verdict::Unresolved));
+        for reason in Reason::ALL {
+            let right = answers.iter().filter(|row| row[agent].0 == Verdict::Unresolved && row[agent].1 == reason).count() as u64;
+            assert_eq!(tally.unresolved_for(reason), right, "{reason}");
+        }
+    }
+}
+
+/// Runs a list in every way there is and holds each to the oracle.
+fn check_everywhere(policies: &[(String, Vec<u8>)], list: &[u8], rows: &[&[u8]]) {
+    let agents = agents();
+    let oracles = oracles(policies);
+    let right: Vec<_> = rows.iter().map(|row| right(&oracles, &agents, row)).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    build(policies).write(file.path()).unwrap();
+    let stores = [build(policies).open().unwrap(), Store::open(file.path()).unwrap()];
+    for store in &stores {
+        let evaluator = Evaluator::new(store, agents.clone()).unwrap();
+        for count in [1, 2, 5] {
+            for detail in [false, true] {
+                let sources: [Box<dyn Source<'_>>; 2] = [Box::new(MappedLines::new(list)), Box::new(StreamedLines::new(list))];
+                for mut source in sources {
+                    let mut keep = Keep::new(store, detail);
+                    let summary = run(&mut *source, &evaluator, &mut keep, threads(count)).unwrap();
+                    assert_eq!(keep.rows, rows);
+                    for ((answers, right), row) in keep.answers.iter().zip(&right).zip(rows) {
+                        for (answer, right) in answers.iter().zip(right) {
+                            let reason = if detail { Some(right.1) } else { None };
+                            let line = if detail { right.2 } else { 0 };
+                            assert_eq!(*answer, (right.0, reason, line), "{} on {count} threads", row.escape_ascii());
+                        }
+                    }
+                    check_summary(&summary, &right);
+                }
+            }
+        }
+    }
+}
+
+fn policy() -> impl Strategy<Value = Vec<u8>> {
+    let lines = prop::collection::vec(
+        prop::sample::select(vec![
+            "User-agent: *",
+            "User-agent: abot",
+            "User-agent: bbot",
+            "Disallow: /",
+            "Disallow: /a",
+            "Allow: /a/b",
+            "Disallow: /*b",
+            "Allow: /a*b$",
+            "Disallow: /robots",
+            "Allow: /",
+            "Disallow:",
+            "# x",
+            "Crawl-delay: 2",
+            "Disallow: /%61%2F",
+            "Disallow: /*?",
+        ]),
+        0..14,
+    );
+    lines.prop_map(|lines| lines.join("\n").into_bytes())
+}
+
+fn row() -> impl Strategy<Value = String> {
+    let origin = prop::sample::select(vec![
+        "http://a.example",
+        "https://a.example",
+        "https://A.EXAMPLE:443",
+        "http://u@b.example:8080",
+        "https://c.example",
+        "http://b.example",
+        "http://a.example",
+        "http://a.exampleX",
+        "mailto:x@a.example",
+        "http:",
+        "",
+        "http://[::1",
+        "https://d.example.",
+    ]);
+    let target = prop::sample::select(vec![
+        "",
+        "/",
+        "/a",
+        "/a/b",
+        "/ab?x#y",
+        "?b",
+        "/robots.txt",
+        "/robots.txt?1",
+        "/%61/b",
+        "/A",
+        "/a%2Fb",
+        "/%72obots.txt",
+        "#f",
+        "/a b",
+        "/é",
+        "/r",
+    ]);
+    (origin, target).prop_map(|(origin, target)| format!("{origin}{target}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_gives_what_the_oracle_gives(
+        bodies in prop::collection::vec(policy(), 4),
+        rows in prop::collection::vec((row(), 1..4usize), 0..60),
+        crlf in any::<bool>(),
+        ends in any::<bool>(),
+    ) {
+        let names = ["a.example", "b.example_8080", "https_c.example_443", "d.example"];
+        let policies: Vec<_> = names.iter().map(|name| (*name).to_owned()).zip(bodies).collect();
+        let rows: Vec<String> = rows.into_iter().flat_map(|(row, times)| std::iter::repeat_n(row, times)).collect();
+        let line_end = if crlf { "\r\n" } else { "\n" };
+        let mut list = rows.join(line_end);
+        // A last empty row is one only with its line end.
+        if ends || rows.last().is_some_and(String::is_empty) {
+            list.push_str(line_end);
+        }
+        let list = if rows.is_empty() { String::new() } else { list };
+        check_everywhere(&policies, list.as_bytes(), &rows.iter().map(String::as_bytes).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn every_row_of_an_ugly_list_has_its_answer() {
+    let policies = vec![("a.example".to_owned(), b"User-agent: *\nDisallow: /a".to_vec())];
+    let long = [b"http://a.example/".to_vec(), vec![b'a'; 10 << 20]].concat();
+    let binary: Vec<u8> = (0..=255u8).filter(|octet| !matches!(octet, b'\n' | b'\r')).collect();
+    let binary_url = [b"http://a.example/", &binary[..]].concat();
+    let rows: Vec<&[u8]> =
+        vec![b"", b"", b"http://a.example/a", &long, &binary, &binary_url, b"", b"http://a.example/b\rc", b"http://a.example/x"];
+    for line_end in [&b"\n"[..], b"\r\n"] {
+        let list = rows.join(line_end);
+        check_everywhere(&policies, &list, &rows);
+        check_everywhere(&policies, &[&list[..], line_end].concat(), &rows);
+    }
+}
+
+#[test]
+fn a_batch_boundary_loses_nothing() {
+    let policies = vec![("a.example".to_owned(), b"User-agent: *\nDisallow: /1".to_vec())];
+    let rows: Vec<String> = (0..60_000).map(|i| format!("http://{}.example/{i}", if i % 7 == 0 { "b" } else { "a" })).collect();
+    let list = rows.join("\n");
+    let rows: Vec<&[u8]> = rows.iter().map(String::as_bytes).collect();
+    check_everywhere(&policies, list.as_bytes(), &rows);
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_run() {
+    struct Full;
+    impl Sink for Full {
+        fn write(&mut self, _: &Decided<'_>) -> io::Result<()> {
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        }
+    }
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents()).unwrap();
+    let list = b"http://a.example/\n".repeat(200_000);
+    for count in [1, 3] {
+        let error = run(&mut MappedLines::new(&list), &evaluator, &mut Full, threads(count)).unwrap_err();
+        assert!(error.to_string().contains("writing the output"), "{error}");
+    }
+}
+
+#[test]
+fn a_source_that_fails_ends_the_run() {
+    struct Broken(u32);
+    impl io::Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            if self.0 > 40 {
+                return Err(io::Error::other("the disk is gone"));
+            }
+            buffer.fill(b'\n');
+            Ok(buffer.len())
+        }
+    }
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents()).unwrap();
+    for count in [1, 3] {
+        let error = run(&mut StreamedLines::new(Broken(0)), &evaluator, &mut Discard, threads(count)).unwrap_err();
+        assert!(error.to_string().contains("the disk is gone"), "{error}");
+    }
+}
+
+/// Real URLs under their hosts' own policies.
+#[test]
+fn real_lists_agree_with_the_oracle() {
+    let test = "real_lists_agree_with_the_oracle";
+    for (archive, list) in [("robots-gov.tar.zst", "urls-gov.txt.zst"), ("robots-top.tar.zst", "urls-mixed.txt.zst")] {
+        let (Some(policies), Some(list)) = (corpus::bodies(archive, test), corpus::unpacked(list, test)) else { return };
+        let store = build(&policies).open().unwrap();
+        let agents = ["*", "Googlebot", "GPTBot"].map(|token| Agent::token(token).unwrap()).to_vec();
+        let evaluator = Evaluator::new(&store, agents.clone()).unwrap();
+        let mut keep = Keep::new(&store, true);
+        let summary = run(&mut MappedLines::new(&list), &evaluator, &mut keep, threads(2)).unwrap();
+        let verdicts = run(&mut MappedLines::new(&list), &evaluator, &mut Discard, threads(2)).unwrap();
+        assert_eq!(summary, verdicts, "the tallies with and without decisions");
+        let oracles = oracles(&policies);
+        let mut checked = 0;
+        for (row, answers) in keep.rows.iter().zip(&keep.answers).step_by(61) {
+            for (answer, right) in answers.iter().zip(right(&oracles, &agents, row)) {
+                assert_eq!(*answer, (right.0, Some(right.1), right.2), "{}", row.escape_ascii());
+                checked += 1;
+            }
+        }
+        eprintln!("{archive}: {} rows, {checked} answers checked, no difference", keep.rows.len());
+        assert!(checked > 50_000);
+    }
+}

@@ -1,0 +1,1 @@
+//! Every command of the README and the guide runs, and prints what they show.
