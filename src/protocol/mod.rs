@@ -6,5 +6,4 @@ pub mod dialect;
 pub mod fetch;
 pub mod parse;
 pub mod policy;
-mod registry;
 pub mod text;

@@ -11,7 +11,7 @@ use super::error::StoreError;
 use super::layout::{self, Index, SECTION_COUNT};
 use super::meta::Meta;
 use super::replace::Replacement;
-use super::tables::RuleTable;
+use super::tables;
 use super::{SnapshotTime, Store};
 use crate::engine::compile::{Options, compile};
 use crate::protocol::dialect::Dialect;
@@ -250,7 +250,7 @@ impl Builder {
         let policy = Policy::parse(body, &self.dialect);
         Prepared {
             program: compile(&policy, &self.options),
-            rule_table: RuleTable::encode(&policy),
+            rule_table: rule_table(&policy),
             body: self.keep_bodies.then(|| zstd::bulk::compress(body, 0).expect("compressing into a growing buffer can not fail")),
             raw_len: body.len(),
             read_len: policy.read_len(),
@@ -329,6 +329,22 @@ impl Builder {
         }
         kept
     }
+}
+
+/// The octets of a policy's rule table.
+fn rule_table(policy: &Policy) -> Vec<u8> {
+    let count = policy.rules().len();
+    let mut octets = Vec::with_capacity(tables::HEADER_LEN + count * (tables::RECORD_LEN + 16));
+    octets.extend((count as u32).to_le_bytes());
+    let mut text_at = tables::HEADER_LEN + count * tables::RECORD_LEN;
+    for rule in policy.rules() {
+        for word in [rule.line(), text_at as u32, rule.value().len() as u32] {
+            octets.extend(word.to_le_bytes());
+        }
+        text_at += rule.value().len();
+    }
+    policy.rules().for_each(|rule| octets.extend_from_slice(rule.value()));
+    octets
 }
 
 /// Undated snapshots stand first, the others by their seconds.

@@ -2,10 +2,10 @@
 
 use super::layout::u32_at;
 use crate::protocol::decision::RuleId;
-use crate::protocol::policy::Policy;
 
-const HEADER_LEN: usize = 4;
-const RECORD_LEN: usize = 12;
+pub(super) const HEADER_LEN: usize = 4;
+/// Line, text (offset, length).
+pub(super) const RECORD_LEN: usize = 12;
 
 /// Lines and texts of the rules of one body.
 #[derive(Debug, Clone, Copy)]
@@ -46,21 +46,5 @@ impl<'s> RuleTable<'s> {
         let at = HEADER_LEN + index * RECORD_LEN;
         let (offset, len) = (u32_at(self.octets, at + 4)? as usize, u32_at(self.octets, at + 8)? as usize);
         Some(RuleText { line: u32_at(self.octets, at)?, text: self.octets.get(offset..)?.get(..len)? })
-    }
-
-    /// The octets of the table of a policy.
-    pub(super) fn encode(policy: &Policy) -> Vec<u8> {
-        let count = policy.rules().len();
-        let mut octets = Vec::with_capacity(HEADER_LEN + count * (RECORD_LEN + 16));
-        octets.extend((count as u32).to_le_bytes());
-        let mut text_at = HEADER_LEN + count * RECORD_LEN;
-        for rule in policy.rules() {
-            for word in [rule.line(), text_at as u32, rule.value().len() as u32] {
-                octets.extend(word.to_le_bytes());
-            }
-            text_at += rule.value().len();
-        }
-        policy.rules().for_each(|rule| octets.extend_from_slice(rule.value()));
-        octets
     }
 }

@@ -1,4 +1,4 @@
-//! Writes `src/protocol/registry.rs` from `data/crawlers.toml`.
+//! Writes `src/protocol/agent/registry.rs` from `data/crawlers.toml`.
 //!
 //!     cargo run -p robosieve-tools --bin registry              writes the table
 //!     cargo run -p robosieve-tools --bin registry -- --check   exits 1 if the table is not what would be written
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use serde::Deserialize;
 
 const INPUT: &str = "data/crawlers.toml";
-const OUTPUT: &str = "src/protocol/registry.rs";
+const OUTPUT: &str = "src/protocol/agent/registry.rs";
 const COMMAND: &str = "cargo run -p robosieve-tools --bin registry";
 
 #[derive(Deserialize)]
@@ -136,7 +136,7 @@ fn is_token(text: &str) -> bool {
 fn render(crawlers: &[Crawler]) -> String {
     let mut out = String::from(
         "// Generated from data/crawlers.toml by tools/; do not edit by hand.\n\n\
-         use super::agent::{Crawler, Purpose};\n\n\
+         use super::{Crawler, Purpose};\n\n\
          pub(crate) static CRAWLERS: &[Crawler] = &[\n",
     );
     for crawler in crawlers {

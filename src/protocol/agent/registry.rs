@@ -1,6 +1,6 @@
 // Generated from data/crawlers.toml by tools/; do not edit by hand.
 
-use super::agent::{Crawler, Purpose};
+use super::{Crawler, Purpose};
 
 pub(crate) static CRAWLERS: &[Crawler] = &[
     Crawler {

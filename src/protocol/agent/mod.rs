@@ -25,7 +25,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::registry::CRAWLERS;
+mod registry;
+
+use registry::CRAWLERS;
 
 /// The name of an agent that no group names.
 const ANY: &str = "*";
