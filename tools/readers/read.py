@@ -17,7 +17,7 @@ def by_pyarrow(path, column):
 
 
 def by_polars(path, column):
-    values = polars.read_ipc(path, memory_map=False)[column]
+    values = polars.read_ipc(path)[column]
     allow = int(values.sum())
     return allow, len(values) - values.null_count() - allow, values.null_count()
 
@@ -31,7 +31,7 @@ def main(path, summary_path, list_path):
         for read in (by_pyarrow, by_polars):
             got = read(path, "allow_" + name)
             assert got == right, f"{read.__name__}: {agent['agent']}: {got}, the summary says {right}"
-    frame = polars.read_ipc(path, memory_map=False)
+    frame = polars.read_ipc(path)
     assert frame["row"].to_list() == list(range(summary["rows"]))
     with open(list_path, "rb") as file:
         rows = file.read().removesuffix(b"\n").split(b"\n")
