@@ -78,7 +78,7 @@ impl Sink for WithRules {
 fn evaluate(criterion: &mut Criterion, definition: &Definition, sink: &mut dyn Sink) {
     let store: Store = build(&definition.path("policies")).open().expect("a sound store");
     let urls = fs::read(definition.path("urls")).expect("a list");
-    let evaluator = Evaluator::new(&store, definition.agents()).expect("a known dialect");
+    let evaluator = Evaluator::new(&store, definition.agents());
     let mut once = || run(&mut MappedLines::new(&urls), &evaluator, sink, NonZeroUsize::MIN).expect("a run");
     let summary = once();
     definition.check(&summary);

@@ -35,7 +35,7 @@
 //! let store = builder.finish()?.open()?; // or .write(path), and Store::open(path) ever after
 //!
 //! let agents = vec![Agent::token("GPTBot")?, Agent::token("Googlebot")?];
-//! let evaluator = Evaluator::new(&store, agents)?;
+//! let evaluator = Evaluator::new(&store, agents);
 //! let list = b"https://example.com/a\nhttps://example.com/b\nnot a URL\n";
 //! let summary = run(&mut MappedLines::new(list), &evaluator, &mut Discard, NonZeroUsize::MIN)?;
 //! assert_eq!((summary.agents[0].disallow(), summary.agents[1].allow, summary.agents[0].unresolved()), (2, 2, 1));

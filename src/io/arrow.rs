@@ -116,7 +116,7 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
     let metadata = [
         ("robosieve.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("robosieve.agents", agents.join("\n")),
-        ("robosieve.dialect", evaluator.store().meta().dialect.clone()),
+        ("robosieve.dialect", evaluator.store().dialect().name.to_owned()),
         ("robosieve.access", evaluator.access().name().to_owned()),
         ("robosieve.as_of", "newest".to_owned()),
         ("robosieve.store_digest", format!("{:016x}", evaluator.store().digest())),

@@ -59,6 +59,10 @@ fn read(path: &Path) -> Result<(String, NamedOrigins, Record), String> {
             return Err("a folder without a robots.txt in it".to_owned());
         }
         name
+    } else if name == "robots.txt" {
+        return Err(
+            "its name does not say whose it is: name it by its origin, as example.com, or put it into a folder of that name".to_owned()
+        );
     } else {
         name.strip_suffix(".txt").unwrap_or(name)
     };

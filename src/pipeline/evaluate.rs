@@ -23,13 +23,9 @@ pub struct Evaluator<'s> {
 
 impl<'s> Evaluator<'s> {
     /// Asks the policies of `store` for `agents`.
-    ///
-    /// # Errors
-    ///
-    /// [`Corrupt`] when the store was written in a dialect that this version does not know.
-    pub fn new(store: &'s Store, agents: Vec<Agent>) -> Result<Evaluator<'s>, Corrupt> {
-        let dialect = store.dialect().ok_or(Corrupt::new("unknown dialect"))?;
-        Ok(Evaluator { store, form: dialect.form, agents, access: dialect.access })
+    pub fn new(store: &'s Store, agents: Vec<Agent>) -> Evaluator<'s> {
+        let dialect = store.dialect();
+        Evaluator { store, form: dialect.form, agents, access: dialect.access }
     }
 
     /// Reads fetch outcomes by another table than the dialect's own.

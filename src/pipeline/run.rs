@@ -49,7 +49,7 @@ impl std::error::Error for RunError {
 /// let mut builder = Builder::new(RFC9309);
 /// builder.add_name("example.com", Record::body(b"User-agent: *\nDisallow: /private/\n".to_vec()))?;
 /// let store = builder.finish()?.open()?;
-/// let evaluator = Evaluator::new(&store, vec![Agent::token("AnyBot")?])?;
+/// let evaluator = Evaluator::new(&store, vec![Agent::token("AnyBot")?]);
 /// let mut rows = MappedLines::new(b"https://example.com/private/x\nhttps://example.com/\nhttps://example.org/\n");
 /// let summary = run(&mut rows, &evaluator, &mut Discard, NonZeroUsize::MIN)?;
 /// let tally = &summary.agents[0];

@@ -18,6 +18,7 @@ enum Kind {
     Foreign,
     Version(u32),
     ByteOrder,
+    UnknownDialect(String),
     Truncated { says: u64, has: u64 },
     Damaged(&'static str),
     Corrupt(Corrupt),
@@ -43,6 +44,10 @@ impl StoreError {
 
     pub(crate) fn byte_order() -> StoreError {
         StoreError::new(Kind::ByteOrder)
+    }
+
+    pub(crate) fn unknown_dialect(name: &str) -> StoreError {
+        StoreError::new(Kind::UnknownDialect(name.to_owned()))
     }
 
     pub(crate) fn truncated(says: u64, has: u64) -> StoreError {
@@ -81,6 +86,12 @@ impl fmt::Display for StoreError {
                 super::layout::VERSION
             ),
             Kind::ByteOrder => f.write_str("the byte order mark is wrong: the file was converted on its way; copy it again as binary"),
+            Kind::UnknownDialect(name) => {
+                write!(
+                    f,
+                    "the policies were read in the dialect {name:?}, which this robosieve does not know: use a newer one, or compile them again"
+                )
+            }
             Kind::Truncated { says, has } => {
                 write!(f, "the store says it has {says} octets, and the file has {has}: copy it again, or compile the policies again")
             }

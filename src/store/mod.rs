@@ -56,6 +56,7 @@ pub struct Store {
     octets: Octets,
     sections: Sections,
     meta: Meta,
+    dialect: Dialect,
     programs: Checked,
     rule_tables: Checked,
 }
@@ -117,9 +118,11 @@ impl Store {
         let sections = Sections::read(octets.as_slice())?;
         let meta = Meta::decode(sections.get(octets.as_slice(), layout::META))?;
         sections.check_tables(octets.as_slice())?;
+        let dialect = Dialect::by_name(&meta.dialect).ok_or_else(|| StoreError::unknown_dialect(&meta.dialect))?;
+        let dialect = dialect.with_byte_limit(meta.byte_limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)));
         let count = |section| sections.len(section) / layout::INDEX_LEN;
         let (programs, rule_tables) = (Checked::new(count(layout::PROGRAM_INDEX)), Checked::new(count(layout::RULE_INDEX)));
-        Ok(Store { octets, sections, meta, programs, rule_tables })
+        Ok(Store { octets, sections, meta, dialect, programs, rule_tables })
     }
 
     /// Whether a file whose first octets are `head` is meant as a store, be its label damaged or not.
@@ -136,9 +139,9 @@ impl Store {
         &self.meta
     }
 
-    /// The dialect the policies were read in, if this version knows it.
-    pub fn dialect(&self) -> Option<Dialect> {
-        Some(Dialect::by_name(&self.meta.dialect)?.with_byte_limit(self.meta.byte_limit.map(|limit| limit as usize)))
+    /// The dialect the policies were read in.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
     }
 
     /// Size of the store in octets.

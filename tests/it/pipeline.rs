@@ -132,7 +132,7 @@ fn check_everywhere(policies: &[(String, Vec<u8>)], list: &[u8], rows: &[&[u8]])
     build(policies).write(file.path()).unwrap();
     let stores = [build(policies).open().unwrap(), Store::open(file.path()).unwrap()];
     for store in &stores {
-        let evaluator = Evaluator::new(store, agents.clone()).unwrap();
+        let evaluator = Evaluator::new(store, agents.clone());
         for count in [1, 2, 5] {
             for detail in [false, true] {
                 let sources: [Box<dyn Source<'_>>; 2] = [Box::new(MappedLines::new(list)), Box::new(StreamedLines::new(list))];
@@ -272,7 +272,7 @@ fn a_sink_that_fails_ends_the_run() {
         }
     }
     let store = build(&[]).open().unwrap();
-    let evaluator = Evaluator::new(&store, agents()).unwrap();
+    let evaluator = Evaluator::new(&store, agents());
     let list = b"http://a.example/\n".repeat(200_000);
     for count in [1, 3] {
         let error = run(&mut MappedLines::new(&list), &evaluator, &mut Full, threads(count)).unwrap_err();
@@ -294,7 +294,7 @@ fn a_source_that_fails_ends_the_run() {
         }
     }
     let store = build(&[]).open().unwrap();
-    let evaluator = Evaluator::new(&store, agents()).unwrap();
+    let evaluator = Evaluator::new(&store, agents());
     for count in [1, 3] {
         let error = run(&mut StreamedLines::new(Broken(0)), &evaluator, &mut Discard, threads(count)).unwrap_err();
         assert!(error.to_string().contains("the disk is gone"), "{error}");
@@ -309,7 +309,7 @@ fn real_lists_agree_with_the_oracle() {
         let (Some(policies), Some(list)) = (corpus::bodies(archive, test), corpus::unpacked(list, test)) else { return };
         let store = build(&policies).open().unwrap();
         let agents = ["*", "Googlebot", "GPTBot"].map(|token| Agent::token(token).unwrap()).to_vec();
-        let evaluator = Evaluator::new(&store, agents.clone()).unwrap();
+        let evaluator = Evaluator::new(&store, agents.clone());
         let mut keep = Keep::new(&store, true);
         let summary = run(&mut MappedLines::new(&list), &evaluator, &mut keep, threads(2)).unwrap();
         let verdicts = run(&mut MappedLines::new(&list), &evaluator, &mut Discard, threads(2)).unwrap();

@@ -31,7 +31,7 @@ fn store() -> Store {
 fn the_traps_have_the_verdicts_reasoned_by_hand() {
     let store = store();
     let agents = ["Googlebot", "GPTBot"].map(|token| Agent::token(token).unwrap()).to_vec();
-    let evaluator = Evaluator::new(&store, agents).unwrap();
+    let evaluator = Evaluator::new(&store, agents);
     let list = fs::read(folder().join("traps.txt")).unwrap();
     let mut keep = Keep::new(&store, true);
     run(&mut MappedLines::new(&list), &evaluator, &mut keep, threads(1)).unwrap();
@@ -54,7 +54,7 @@ fn the_traps_have_the_verdicts_reasoned_by_hand() {
 fn the_whole_list_agrees_with_the_oracle() {
     let store = store();
     let agents = ["*", "Googlebot", "GPTBot", "CCBot"].map(|token| Agent::token(token).unwrap()).to_vec();
-    let evaluator = Evaluator::new(&store, agents.clone()).unwrap();
+    let evaluator = Evaluator::new(&store, agents.clone());
     let list = fs::read(folder().join("urls.txt")).unwrap();
     let mut keep = Keep::new(&store, true);
     run(&mut MappedLines::new(&list), &evaluator, &mut keep, threads(2)).unwrap();

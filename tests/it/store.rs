@@ -40,7 +40,7 @@ type Answers = Vec<Vec<(Verdict, Option<Reason>, u32)>>;
 
 fn answers(store: &Store, detail: bool) -> Answers {
     let agents = ["*", "abot", "zbot"].map(|token| Agent::token(token).unwrap()).to_vec();
-    let Ok(evaluator) = Evaluator::new(store, agents) else { return Vec::new() };
+    let evaluator = Evaluator::new(store, agents);
     let mut keep = Keep::new(store, detail);
     run(&mut MappedLines::new(LIST), &evaluator, &mut keep, threads(1)).unwrap();
     keep.answers

@@ -26,7 +26,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     };
     let options = Options::default().with_detail(Detail::Rules);
     let store = policies::one_for_all(body, args.status, args.reading.dialect, options)?;
-    let mut evaluator = Evaluator::new(&store, agents.clone())?;
+    let mut evaluator = Evaluator::new(&store, agents.clone());
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }

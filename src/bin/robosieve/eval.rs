@@ -74,7 +74,7 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
     }
     let agents = agents::collect(&args.agents)?;
     let store = policies::load(&args.policies, args.reading.dialect)?;
-    let mut evaluator = Evaluator::new(&store, agents)?;
+    let mut evaluator = Evaluator::new(&store, agents);
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }

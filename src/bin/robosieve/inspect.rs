@@ -78,8 +78,8 @@ fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &
         if !snapshot.final_url().is_empty() {
             writeln!(out, "from {}", to_terminal_text(snapshot.final_url()))?;
         }
-        if let (Some(body), Some(dialect)) = (store.body(&snapshot)?, store.dialect()) {
-            inspect_policy(&Policy::parse(&body, &dialect), out)?;
+        if let Some(body) = store.body(&snapshot)? {
+            inspect_policy(&Policy::parse(&body, store.dialect()), out)?;
         }
         if snapshot.program_index().is_some() {
             show(&store.program(&snapshot)?, args, out)?;

@@ -49,13 +49,15 @@ pub struct Options {
     pub detail: Detail,
     /// The only rung to use, where it applies; `None` for the cheapest one. For tests and measurements.
     pub rung: Option<Rung>,
-    /// Units of work that determinising may cost a policy. A unit is about a nanosecond.
+    /// Units of work that determinising may cost a policy. A unit is a few nanoseconds.
     pub work_budget: u64,
+    /// Rules that merging groups may copy; `None` for eight times the rules and agent lines of the policy, and a thousand.
+    pub merge_budget: Option<usize>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { detail: Detail::Verdicts, rung: None, work_budget: 1_000_000 }
+        Options { detail: Detail::Verdicts, rung: None, work_budget: 1_000_000, merge_budget: None }
     }
 }
 
@@ -63,6 +65,11 @@ impl Options {
     /// These options with another detail.
     pub fn with_detail(self, detail: Detail) -> Options {
         Options { detail, ..self }
+    }
+
+    /// These options with other budgets: see their fields.
+    pub fn with_budgets(self, work_budget: u64, merge_budget: Option<usize>) -> Options {
+        Options { work_budget, merge_budget, ..self }
     }
 
     /// These options with one rung alone.
@@ -218,7 +225,7 @@ impl<'p> ProgramBuilder<'p> {
             policy,
             options,
             ranked,
-            budget: Budget { rules: 1024 + 8 * lines, work: options.work_budget },
+            budget: Budget { rules: options.merge_budget.unwrap_or(1024 + 8 * lines), work: options.work_budget },
             blocks: Vec::new(),
             interned: HashMap::new(),
             shared: None,

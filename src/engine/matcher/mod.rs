@@ -100,14 +100,15 @@ impl<'p> Matcher<'p> {
         if let (Rung::Constant, constant) = (self.rules.block.rung, self.rules.block.constant) {
             return Some(constant == Constant::Allows || self.is_exempt(raw, scratch));
         }
-        if let Some(dfa) = &self.dfa {
-            if let End::Value(value) = walk(dfa, raw)? {
-                let level = self.level_of_value(value)?;
-                return Some(self.with_floating(value, level, raw, scratch)? % 2 == 0);
-            }
-        }
-        let rank = self.backstop(raw, scratch)?;
-        Some(self.rules.block.level(rank)? % 2 == 0)
+        let end = match &self.dfa {
+            Some(dfa) => walk(dfa, raw)?,
+            None => End::Slow,
+        };
+        let level = match end {
+            End::Value(value) => self.with_floating(value, self.level_of_value(value)?, raw, scratch)?,
+            End::Slow => self.rules.block.level(self.backstop(raw, scratch)?)?,
+        };
+        Some(level.is_multiple_of(2))
     }
 
     /// The level once the floating rules had their say.
