@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::store::Store;
 use crate::store::build::{Builder, Record};
 use crate::target::url::{NamedOrigins, origins_of_name};
 
@@ -70,16 +71,20 @@ fn read(path: &Path) -> Result<(String, NamedOrigins, Record), String> {
         format!("its name is no origin ({bad}): name it HOST, HOST_PORT or SCHEME_HOST_PORT, as example.com or https_example.com_8443")
     })?;
     let body = read_body(&file).map_err(|error| error.to_string())?;
-    Ok((name.to_owned(), origins, Record::body(body)))
+    Ok((file.display().to_string(), origins, Record::body(body)))
 }
 
 fn read_body(path: &Path) -> io::Result<Vec<u8>> {
-    let file = fs::File::open(path)?;
-    if !file.metadata()?.is_file() {
+    // Asked before the file is opened: opening a named pipe waits for its writer.
+    if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
+    let file = fs::File::open(path)?;
     let mut body = Vec::new();
     file.take(MAX_LEN + 1).read_to_end(&mut body)?;
+    if Store::is_store(&body) {
+        return Err(io::Error::other("a store of compiled policies, no robots.txt"));
+    }
     if body.len() as u64 > MAX_LEN {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "over 64 MiB, which no robots.txt is"));
     }

@@ -1,9 +1,10 @@
 //! The rows that may be crawled, as they came.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use crate::pipeline::{Decided, Sink};
-use crate::protocol::decision::Verdict;
+use crate::protocol::decision::{Reason, Verdict};
 
 /// What happens to rows without an answer.
 pub enum Undecided<'w> {
@@ -58,6 +59,10 @@ impl<'w> Filter<'w> {
 }
 
 impl Sink for Filter<'_> {
+    fn wants_decisions(&self) -> bool {
+        matches!(self.undecided, Undecided::Error) // which says why
+    }
+
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
         for row in 0..decided.row_count() {
             match verdict_of_all(decided, row) {
@@ -84,6 +89,22 @@ impl Sink for Filter<'_> {
     }
 }
 
+/// The row without an answer that ended a run, as [`Undecided::Error`] asks.
+#[derive(Debug)]
+pub struct NoAnswer {
+    line: u64,
+    reason: &'static str,
+    row: String,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} has no answer ({}): {}", self.line, self.reason, self.row)
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
 fn verdict_of_all(decided: &Decided<'_>, row: usize) -> Verdict {
     let columns = decided.columns();
     if columns.iter().all(|column| column.allow.get(row)) {
@@ -96,8 +117,12 @@ fn verdict_of_all(decided: &Decided<'_>, row: usize) -> Verdict {
 }
 
 fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {
-    let number = decided.first_row() + row as u64 + 1;
-    io::Error::other(format!("line {number} has no answer: {}", super::text::to_terminal_text(decided.row(row))))
+    let reason = decided.decisions(row).iter().find(|decision| decision.verdict == Verdict::Unresolved).map(|decision| decision.reason);
+    io::Error::other(NoAnswer {
+        line: decided.first_row() + row as u64 + 1,
+        reason: reason.map_or("", Reason::name),
+        row: super::text::to_terminal_text(decided.row(row)).into_owned(),
+    })
 }
 
 /// A last line without its end gets one, so that no two rows ever become one.

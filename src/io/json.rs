@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::text::to_text;
+use super::text::{does_something, to_text};
 use crate::pipeline::{BoundBy, Decided, Run, Sink};
 use crate::protocol::agent::Agent;
 use crate::protocol::decision::Decision;
@@ -75,7 +75,18 @@ impl<'s, W: Write> JsonLines<'s, W> {
 }
 
 fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
-    serde_json::to_writer(out, text).map_err(io::Error::from)
+    if !text.chars().any(does_something) {
+        return serde_json::to_writer(out, text).map_err(io::Error::from);
+    }
+    // What does something to a terminal is said in ASCII. serde_json does so for what is below U+0020 alone.
+    let quoted = serde_json::to_string(text)?;
+    let mut rest = &quoted[..];
+    while let Some(at) = rest.find(does_something) {
+        let character = rest[at..].chars().next().unwrap_or_default();
+        write!(out, "{}\\u{:04x}", &rest[..at], u32::from(character))?;
+        rest = &rest[at + character.len_utf8()..];
+    }
+    out.write_all(rest.as_bytes())
 }
 
 impl<W: Write> Sink for JsonLines<'_, W> {

@@ -15,13 +15,19 @@ pub struct Table<'s, W> {
     agents: Vec<Agent>,
     agent_width: usize,
     at_start: bool,
+    escaped: u64,
 }
 
 impl<'s, W: Write> Table<'s, W> {
     /// A table of decisions by the policies of `store` for `agents`.
     pub fn new(out: W, store: &'s Store, agents: &[Agent]) -> Table<'s, W> {
         let agent_width = agents.iter().map(|agent| to_terminal_text(agent.name().as_bytes()).chars().count()).max().unwrap_or(0);
-        Table { out, store, agents: agents.to_vec(), agent_width: agent_width.clamp(5, 24), at_start: true }
+        Table { out, store, agents: agents.to_vec(), agent_width: agent_width.clamp(5, 24), at_start: true, escaped: 0 }
+    }
+
+    /// Rows that were not UTF-8: their octets stand as `%XX`.
+    pub fn escaped(&self) -> u64 {
+        self.escaped
     }
 
     /// Gives the writer back, with everything written out.
@@ -58,6 +64,7 @@ impl<W: Write> Sink for Table<'_, W> {
         for run in decided.runs() {
             let table = run.rule_table(store);
             for row in run.rows.clone() {
+                self.escaped += u64::from(std::str::from_utf8(decided.row(row)).is_err());
                 for (agent, decision) in decided.decisions(row).iter().enumerate() {
                     let rule = table.and_then(|table| table.rule(decision.rule));
                     self.write_row(decided.row(row), agent, decision, rule)?;

@@ -46,7 +46,7 @@ pub fn to_terminal_text(octets: &[u8]) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-fn does_something(character: char) -> bool {
+pub(super) fn does_something(character: char) -> bool {
     // Marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX #9, section 2), and the two line separators.
     let turns = matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     turns || character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')

@@ -457,11 +457,16 @@ impl Built {
     ///
     /// [`StoreError`] when the file can not be written; the old one is then as it was.
     pub fn write(&self, path: &Path) -> Result<u64, StoreError> {
-        self.try_write(path).map_err(|error| StoreError::io(error).at(path))
+        let written = Replacement::beside(path).and_then(|replacement| self.write_into(replacement));
+        written.map_err(|error| StoreError::io(error).at(path))
     }
 
-    fn try_write(&self, path: &Path) -> io::Result<u64> {
-        let mut replacement = Replacement::beside(path)?;
+    /// Writes the store into a file opened before, and puts that in its place; gives its length.
+    ///
+    /// # Errors
+    ///
+    /// When the file can not be written; the old one is then as it was.
+    pub fn write_into(&self, mut replacement: Replacement) -> io::Result<u64> {
         let len = self.write_to(&mut replacement)?;
         replacement.commit()?;
         Ok(len)

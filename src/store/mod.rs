@@ -204,6 +204,7 @@ impl Store {
                 if origin.key == key {
                     return self.origin(index as usize).map(Some);
                 }
+                self.origin(index as usize)?; // another key with this tag, or a damaged one
             }
             slot = (slot + 1) & (slot_count - 1);
         }

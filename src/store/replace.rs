@@ -32,13 +32,15 @@ impl Replacement {
             Ok(target) => target,
             Err(_) => path.to_path_buf(),
         };
+        let mut replaced = None;
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
             Ok(metadata) if !metadata.is_file() => {
                 let file = OpenOptions::new().write(true).open(&path)?;
                 return Ok(Replacement(Kind::InPlace(BufWriter::with_capacity(BUFFER_LEN, file))));
             }
-            Ok(_) | Err(_) => {}
+            Ok(metadata) => replaced = Some(metadata.permissions()),
+            Err(_) => {}
         }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -50,7 +52,12 @@ impl Replacement {
         if let Some(permissions) = permissions {
             options.permissions(permissions);
         }
-        let file = BufWriter::with_capacity(BUFFER_LEN, options.tempfile_in(folder)?);
+        // The temporary file's name would say nothing to whoever reads the error.
+        let file = options.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+        if let Some(permissions) = replaced {
+            file.as_file().set_permissions(permissions)?;
+        }
+        let file = BufWriter::with_capacity(BUFFER_LEN, file);
         Ok(Replacement(Kind::Beside(file, path)))
     }
 

@@ -1,5 +1,6 @@
 //! The integration tests, one binary.
 
+mod command;
 mod corpus;
 mod ladder;
 mod layers;

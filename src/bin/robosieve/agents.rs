@@ -3,7 +3,7 @@
 use robosieve::agent::Agent;
 
 use crate::args::AgentArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 
 /// The agents: tokens first, then headers, then those of files; each once. Says on standard error how a text was read, where that is not obvious.
 pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
@@ -19,13 +19,17 @@ pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
     for header in &args.user_agents {
         let agent = Agent::from_header(header);
         match agent.tokens() {
-            [] => eprintln!("robosieve: no product token in {header:?}: the groups for `*` bind it"),
-            tokens => eprintln!("robosieve: {header:?} is read as {}", tokens.join(", ")),
+            [] => say!("robosieve: no product token in {header:?}: the groups for `*` bind it"),
+            tokens => say!("robosieve: {header:?} is read as {}", tokens.join(", ")),
         }
         add(agent);
     }
     for path in &args.agent_file {
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::of(path.display(), &error))?;
+        let text = match path.as_os_str() == "-" {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => std::fs::read_to_string(path),
+        }
+        .map_err(|error| Failure::of(path.display(), &error))?;
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
@@ -45,7 +49,7 @@ fn token(text: &str) -> Result<Agent, Failure> {
     }
     let agent = Agent::token(text)?;
     if let Some(note) = agent.note() {
-        eprintln!("robosieve: {note}");
+        say!("robosieve: {note}");
     }
     Ok(agent)
 }

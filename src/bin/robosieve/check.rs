@@ -6,13 +6,14 @@ use std::path::Path;
 
 use robosieve::agent::Agent;
 use robosieve::compile::Options;
+use robosieve::fetch::Access;
 use robosieve::io::json::JsonLines;
 use robosieve::io::table::Table;
-use robosieve::pipeline::{Batch, Evaluator, Source, Summary, run as run_pipeline};
+use robosieve::pipeline::{Batch, Evaluator, RunError, Source, Summary, run as run_pipeline};
 use robosieve::program::Detail;
 
 use crate::args::{CheckArgs, CheckFormat};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, say};
 use crate::{agents, policies};
 
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -30,6 +31,12 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }
+    if args.robots.is_none() && evaluator.access().read(args.status) == Access::Rules {
+        return Err(Failure::new(format!(
+            "after a fetch that ended with {}, rules decide: give the robots.txt with --robots FILE",
+            args.status
+        )));
+    }
     let mut source: Box<dyn Source<'static>> = match args.urls.is_empty() {
         true => Box::new(LineByLine { stdin: io::stdin().lock() }),
         false => Box::new(Given { rows: Some(args.urls.iter().map(|url| url.as_encoded_bytes().to_vec()).collect()) }),
@@ -46,7 +53,11 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
 fn ask(source: &mut dyn Source<'static>, evaluator: &Evaluator<'_>, sink: impl robosieve::pipeline::Sink) -> Result<Summary, Failure> {
     let mut sink = sink;
     let mut relay = Shorten(source);
-    let summary = run_pipeline(&mut relay, evaluator, &mut sink, NonZeroUsize::MIN)?;
+    let summary = run_pipeline(&mut relay, evaluator, &mut sink, NonZeroUsize::MIN).map_err(|error| match error {
+        RunError::Sink(error) => Failure::of("standard output", &error),
+        RunError::Source(error) => Failure::of("standard input", &error),
+        other => Failure::from(other),
+    })?;
     io::stdout().flush().map_err(|error| Failure::of("standard output", &error))?;
     Ok(summary)
 }
@@ -74,7 +85,7 @@ fn note_unknown(agents: &[Agent], summary: &Summary) {
     for (agent, tally) in agents.iter().zip(&summary.agents) {
         let nobody_names = tally.named == 0 && !agent.tokens().is_empty() && agent.header().is_none();
         if nobody_names && !agent.is_known() && summary.rows > 0 {
-            eprintln!("robosieve: no group names {}, and it is no crawler that robosieve knows: a typing error?", agent.name());
+            say!("robosieve: no group names {}, and it is no crawler that robosieve knows: a typing error?", agent.name());
         }
     }
 }

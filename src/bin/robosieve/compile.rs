@@ -1,14 +1,16 @@
 //! `compile`: policies into a store.
 
+use std::path::Path;
 use std::time::Instant;
 
 use robosieve::io::directory::add_directory;
 use robosieve::program::Rung;
 use robosieve::store::Store;
 use robosieve::store::build::Builder;
+use robosieve::store::replace::Replacement;
 
 use crate::args::CompileArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, say};
 use crate::policies::{report_conflicts, report_left_out};
 use crate::summary::grouped;
 
@@ -17,6 +19,11 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     let dialect = args.dialect.with_byte_limit(args.byte_limit.0);
     let mut builder = Builder::new(dialect).keep_bodies(!args.no_bodies);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.count().get()).build()?;
+    if args.output == Path::new("-") {
+        return Err(Failure::new("a store is read through a map, so it goes to a file: give --output FILE"));
+    }
+    let failed = |error: std::io::Error| Failure::of(args.output.display(), &error);
+    let replacement = Replacement::beside(&args.output).map_err(failed)?;
     let mut left_out_count = 0;
     for input in &args.inputs {
         if !input.is_dir() {
@@ -36,9 +43,9 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     if built.report().record_count == 0 {
         return Err(Failure::new("nothing to compile: no file in the given directories is named by an origin"));
     }
-    let len = built.write(&args.output)?;
+    let len = built.write_into(replacement).map_err(failed)?;
     let report = built.report();
-    eprintln!(
+    say!(
         "{} robots.txt ({} octets, {} distinct), {} rules; {} files left out",
         grouped(report.record_count),
         grouped(report.body_len),
@@ -47,12 +54,12 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
         grouped(left_out_count as u64),
     );
     let store = Store::open(&args.output)?;
-    eprintln!("{}", rungs(&store)?);
+    say!("{}", rungs(&store)?);
     if !report.findings.is_empty() {
         let findings: Vec<_> = report.findings.iter().map(|(code, count)| format!("{code} {}", grouped(*count))).collect();
-        eprintln!("findings: {}", findings.join(", "));
+        say!("findings: {}", findings.join(", "));
     }
-    eprintln!(
+    say!(
         "{}: {} origins, {} programs, {} octets, in {:.2} s",
         args.output.display(),
         grouped(store.origin_count() as u64),

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use robosieve::io::arrow::{ArrowFile, Columns};
+use robosieve::io::filter::NoAnswer;
 use robosieve::io::json::JsonLines;
 use robosieve::io::lines::{MappedLines, StreamedLines};
 use robosieve::io::table::Table;
-use robosieve::pipeline::{Discard, Evaluator, Sink, Source, run as run_pipeline};
+use robosieve::pipeline::{Discard, Evaluator, RunError, Sink, Source, run as run_pipeline};
 use robosieve::store::map::{Octets, open as open_map};
 
 use crate::args::{EvalArgs, OutputFormat, RunArgs};
@@ -20,6 +21,7 @@ use crate::{agents, policies};
 
 pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
     let format = args.output.as_deref().map(|path| output_format(path, args.output_format)).transpose()?;
+    Output::all_apart(&[args.output.as_deref(), args.run.summary_json.as_deref()])?;
     let output = args.output.as_deref().map(Output::create).transpose()?;
     with_evaluator(&args.run, |evaluator, report| {
         let Some((output, format)) = output.zip(format) else {
@@ -43,6 +45,7 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
             OutputFormat::Text => {
                 let mut sink = Table::new(output, store, agents);
                 decide(&args.run, evaluator, &mut sink, report)?;
+                report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
         }
@@ -72,8 +75,11 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
     if args.urls == Path::new("-") && args.policies.policies == Path::new("-") {
         return Err(Failure::new("standard input can be the policies or the URLs, not both"));
     }
+    let summary_json = args.summary_json.as_deref().map(Output::create).transpose()?;
     let agents = agents::collect(&args.agents)?;
-    let store = policies::load(&args.policies, args.reading.dialect)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.count().get()).build()?;
+    let store = pool.install(|| policies::load(&args.policies, args.reading.dialect))?;
+    drop(pool);
     let mut evaluator = Evaluator::new(&store, agents);
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
@@ -81,8 +87,8 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
     let mut report = Report::default();
     work(&evaluator, &mut report)?;
     report.print(args, &evaluator);
-    if let Some(path) = &args.summary_json {
-        report.write_json(path, args, &evaluator)?;
+    if let Some(out) = summary_json {
+        report.write_json(out, args, &evaluator)?;
     }
     Ok(report.exit(&args.fail_on))
 }
@@ -109,9 +115,10 @@ fn run_lines<'s>(
     sink: &mut dyn Sink,
     args: &RunArgs,
 ) -> Result<robosieve::pipeline::Summary, Failure> {
-    run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| {
-        let failure = Failure::from(error);
-        if failure.is_broken_pipe() { failure } else { Failure::new(format!("{}: {failure}", args.urls.display())) }
+    run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| match error {
+        RunError::Sink(error) if !error.get_ref().is_some_and(|inner| inner.is::<NoAnswer>()) => Failure::from(error),
+        RunError::Sink(error) | RunError::Source(error) => Failure::of(args.urls.display(), &error),
+        other => Failure::from(other),
     })
 }
 

@@ -4,7 +4,17 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::{fmt, io};
 
+use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::RunError;
+
+/// Prints a line to standard error. Whoever read it may have gone away: that ends nothing.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        _ = writeln!(std::io::stderr().lock(), $($text)*);
+    }};
+}
+pub(crate) use say;
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +47,10 @@ impl Failure {
 
     /// A failure of the file or stream of that name.
     pub fn of(name: impl fmt::Display, error: &io::Error) -> Failure {
-        Failure { message: format!("{name}: {error}"), broken_pipe: error.kind() == io::ErrorKind::BrokenPipe }
+        Failure {
+            message: format!("{}: {error}", to_terminal_text(name.to_string().as_bytes())),
+            broken_pipe: error.kind() == io::ErrorKind::BrokenPipe,
+        }
     }
 
     pub fn is_broken_pipe(&self) -> bool {

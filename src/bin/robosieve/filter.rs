@@ -13,11 +13,13 @@ use crate::output::Output;
 use crate::summary::{Kept, grouped};
 
 pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
+    let undecided_path = match &args.undecided {
+        UndecidedArg::File(path) => Some(path.as_path()),
+        UndecidedArg::Drop | UndecidedArg::Keep | UndecidedArg::Error => None,
+    };
+    Output::all_apart(&[Some(&args.output), undecided_path, args.run.summary_json.as_deref()])?;
     let out = RefCell::new(Output::create(&args.output)?);
     let undecided_out = match &args.undecided {
-        UndecidedArg::File(path) if *path == args.output => {
-            return Err(Failure::new("the rows that pass and those without an answer can not go to the same place"));
-        }
         UndecidedArg::File(path) if path == Path::new("-") => {
             return Err(Failure::new("rows without an answer go to a file, not to standard output: give --undecided FILE"));
         }

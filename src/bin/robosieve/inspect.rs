@@ -1,6 +1,7 @@
 //! `inspect`: what is in a store or a robots.txt.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use robosieve::agent::LineToken;
 use robosieve::compile::{Options, compile};
@@ -12,11 +13,12 @@ use robosieve::store::{Origin, SnapshotTime, Store};
 use crate::args::InspectArgs;
 use crate::compile::rungs;
 use crate::exit::{Exit, Failure};
+use crate::output::Output;
 use crate::policies::{is_store, origin_url, read_robots};
 use crate::summary::grouped;
 
 pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = Output::create(Path::new("-"))?;
     if args.policies.is_dir() {
         return Err(Failure::new(format!("{} is a directory: inspect one of its files, or a store made of it", args.policies.display())));
     }
@@ -29,7 +31,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
         inspect_policy(&Policy::parse(&body, &args.dialect), &mut out)?;
         print_program(&body, args, &mut out)?;
     }
-    out.flush().map_err(|error| Failure::of("standard output", &error))?;
+    out.commit()?;
     Ok(Exit::Done)
 }
 

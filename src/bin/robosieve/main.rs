@@ -15,7 +15,7 @@ mod summary;
 use clap::Parser;
 
 use args::{Arguments, Command};
-use exit::Exit;
+use exit::{Exit, say};
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
@@ -31,7 +31,7 @@ fn main() -> std::process::ExitCode {
         // Whoever read our output has had enough: that is no error.
         Err(failure) if failure.is_broken_pipe() => Exit::Done.into(),
         Err(failure) => {
-            eprintln!("robosieve: {failure}");
+            say!("robosieve: {failure}");
             Exit::Error.into()
         }
     }

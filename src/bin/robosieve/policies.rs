@@ -8,12 +8,13 @@ use robosieve::compile::Options;
 use robosieve::dialect::Dialect;
 use robosieve::fetch::Outcome;
 use robosieve::io::directory::{LeftOut, add_directory};
+use robosieve::io::text::to_terminal_text;
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
 use robosieve::url::{Url, origins_of_name};
 
 use crate::args::PolicyArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, say};
 
 /// Opens or compiles the policies.
 pub fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
@@ -86,8 +87,11 @@ pub fn read_robots(path: &Path) -> Result<Vec<u8>, Failure> {
         false => File::open(path).and_then(|mut file| file.read_to_end(&mut body)),
     };
     let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
-    read.map_err(|error| Failure::of(name, &error))?;
-    Ok(body)
+    read.map_err(|error| Failure::of(&name, &error))?;
+    match Store::is_store(&body) {
+        true => Err(Failure::new(format!("{name} is a store of compiled policies, no robots.txt"))),
+        false => Ok(body),
+    }
 }
 
 const MAX_REPORTED: usize = 10;
@@ -95,7 +99,7 @@ const MAX_REPORTED: usize = 10;
 /// Says on standard error which files were left out and why.
 pub fn report_left_out(left_out: &[LeftOut]) {
     for file in left_out.iter().take(MAX_REPORTED) {
-        eprintln!("robosieve: left out {}: {}", file.path.display(), file.why);
+        say!("robosieve: left out {}: {}", to_terminal_text(file.path.as_os_str().as_encoded_bytes()), file.why);
     }
     report_more(left_out.len(), "files were left out");
 }
@@ -103,13 +107,14 @@ pub fn report_left_out(left_out: &[LeftOut]) {
 /// Says on standard error which records answer for the same origin.
 pub fn report_conflicts(report: &robosieve::store::build::BuildReport) {
     for conflict in report.conflicts.iter().take(MAX_REPORTED) {
-        eprintln!("robosieve: {} and {} both answer for {}: {} is kept", conflict.kept, conflict.left_out, conflict.origin, conflict.kept);
+        let (kept, left_out) = (to_terminal_text(conflict.kept.as_bytes()), to_terminal_text(conflict.left_out.as_bytes()));
+        say!("robosieve: {kept} and {left_out} both answer for {}: {kept} is kept", conflict.origin);
     }
     report_more(report.conflicts.len(), "origins have two files");
 }
 
 fn report_more(count: usize, what: &str) {
     if count > MAX_REPORTED {
-        eprintln!("robosieve: {count} {what}; the first {MAX_REPORTED} are named above");
+        say!("robosieve: {count} {what}; the first {MAX_REPORTED} are named above");
     }
 }

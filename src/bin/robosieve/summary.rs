@@ -1,7 +1,6 @@
 //! The summary of a run: every row, under exactly one heading, for every agent.
 
 use std::io::Write;
-use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +10,7 @@ use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::{Evaluator, Summary, Tally};
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, say};
 use crate::filter::undecided_line;
 use crate::output::Output;
 
@@ -40,7 +39,7 @@ impl Report {
     /// Prints the summary to standard error.
     pub fn print(&self, args: &RunArgs, evaluator: &Evaluator<'_>) {
         let store = evaluator.store();
-        eprintln!(
+        say!(
             "{} rows in {:.2} s ({}/s), {} look-ups; {}: {} origins, dialect {}, access {}",
             grouped(self.summary.rows),
             self.seconds,
@@ -53,17 +52,17 @@ impl Report {
         );
         self.print_agents(evaluator.agents());
         for (agents, reasons) in self.reasons(evaluator.agents()) {
-            eprintln!("unresolved ({agents}): {reasons}");
+            say!("unresolved ({agents}): {reasons}");
         }
         self.print_assumptions(evaluator.agents());
         if self.escaped > 0 {
-            eprintln!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
+            say!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
         }
         if let Some(kept) = &self.kept {
-            eprintln!("{} rows pass", grouped(kept.rows));
+            say!("{} rows pass", grouped(kept.rows));
             if kept.undecided > 0 {
                 let reasons = self.reasons(evaluator.agents()).into_iter().map(|(_, reasons)| reasons).next().unwrap_or_default();
-                eprintln!("{}", undecided_line(kept.undecided, self.summary.rows, &reasons, &kept.what));
+                say!("{}", undecided_line(kept.undecided, self.summary.rows, &reasons, &kept.what));
             }
         }
     }
@@ -99,9 +98,9 @@ impl Report {
             }
             line
         };
-        eprintln!("{}", line(header));
+        say!("{}", line(header));
         for row in &rows {
-            eprintln!("{}", line(std::array::from_fn(|column| &row[column][..])));
+            say!("{}", line(std::array::from_fn(|column| &row[column][..])));
         }
     }
 
@@ -127,27 +126,26 @@ impl Report {
     fn print_assumptions(&self, agents: &[Agent]) {
         let summary = &self.summary;
         if summary.undated > 0 {
-            eprintln!("assumed: {} rows are answered by undated policies, taken to be in force at all times", grouped(summary.undated));
+            say!("assumed: {} rows are answered by undated policies, taken to be in force at all times", grouped(summary.undated));
         }
         if summary.dated > 0 {
-            eprintln!("assumed: {} rows are answered by the newest snapshot of their origin", grouped(summary.dated));
+            say!("assumed: {} rows are answered by the newest snapshot of their origin", grouped(summary.dated));
         }
         for (agent, tally) in agents.iter().zip(&summary.agents) {
             if is_suspect(agent, tally) {
-                eprintln!(
+                say!(
                     "note: no policy met names {}, and it is no crawler that robosieve knows: a typing error?",
                     to_terminal_text(agent.name().as_bytes())
                 );
             }
         }
         if summary.rows > 0 && summary.undated + summary.dated == 0 {
-            eprintln!("note: no row's origin has a policy here: are these the right policies for the list?");
+            say!("note: no row's origin has a policy here: are these the right policies for the list?");
         }
     }
 
     /// Writes the summary as JSON.
-    pub fn write_json(&self, path: &Path, args: &RunArgs, evaluator: &Evaluator<'_>) -> Result<(), Failure> {
-        let mut out = Output::create(path)?;
+    pub fn write_json(&self, mut out: Output, args: &RunArgs, evaluator: &Evaluator<'_>) -> Result<(), Failure> {
         let value = self.json(args, evaluator);
         serde_json::to_writer_pretty(&mut out, &value).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;
@@ -195,7 +193,7 @@ impl Report {
             let worst = self.summary.agents.iter().map(count).max().unwrap_or(0) as f64;
             let limit = if condition.percent { condition.limit / 100.0 * self.summary.rows as f64 } else { condition.limit };
             if worst > limit {
-                eprintln!("robosieve: --fail-on {}: there are {}", condition.text, grouped(worst as u64));
+                say!("robosieve: --fail-on {}: there are {}", condition.text, grouped(worst as u64));
                 exit = Exit::Found;
             }
         }
