@@ -25,7 +25,7 @@ fn all_options() -> Vec<Options> {
             all.push(Options::default().with_detail(detail).with_rung(rung));
         }
         // Budgets that end early: without gated rules, without an automaton, with some or all rule sets filtered.
-        for (work, merge) in [(0, None), (90, None), (400, Some(5)), (1_000_000, Some(0))] {
+        for (work, merge) in [(0, None), (90, None), (400, Some(200)), (1_000_000, Some(0))] {
             all.push(Options::default().with_detail(detail).with_budgets(work, merge));
         }
     }

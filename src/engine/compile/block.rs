@@ -20,8 +20,8 @@ pub(super) struct BlockRule<'p> {
 
 /// What compiling one policy may still cost.
 pub(super) struct Budget {
-    /// Rules that merging groups may copy.
-    pub(super) rules: usize,
+    /// Octets that merging groups may copy.
+    pub(super) octets: usize,
     /// Units of determinising.
     pub(super) work: u64,
 }

@@ -36,7 +36,7 @@ use std::collections::HashMap;
 
 use super::program::{Detail, HEADER_LEN, MAGIC, NO_SET, Rung, header};
 use crate::protocol::agent::LineToken;
-use crate::protocol::policy::Policy;
+use crate::protocol::policy::{Group, Policy};
 
 use block::{BlockRule, Budget};
 use write::Writer;
@@ -51,7 +51,7 @@ pub struct Options {
     pub rung: Option<Rung>,
     /// Units of work that determinising may cost a policy. A unit is a few nanoseconds.
     pub work_budget: u64,
-    /// Rules that merging groups may copy; `None` for eight times the rules and agent lines of the policy, and a thousand.
+    /// Octets that merging groups may copy, each rule counted as its pattern and 32 more; `None` for three times those of the whole policy.
     pub merge_budget: Option<usize>,
 }
 
@@ -216,28 +216,33 @@ struct ProgramBuilder<'p> {
     /// The block of all rules, once a rule set needs it, and its map: one for all sets that share it.
     shared: Option<(u32, Vec<u32>)>,
     sets: HashMap<usize, SetEntry>,
+    /// What copying the rules of each group costs.
+    group_costs: Vec<usize>,
 }
 
 impl<'p> ProgramBuilder<'p> {
     fn new(policy: &'p Policy, options: &'p Options, ranked: &'p [Option<Ranked<'p>>]) -> ProgramBuilder<'p> {
-        let lines = policy.rules().len() + policy.groups().map(|group| group.agents().len()).sum::<usize>();
+        let cost = |group: Group<'_>| group.rules().map(|rule| rule.pattern().len() + 32).sum();
+        let group_costs: Vec<usize> = policy.groups().map(cost).collect();
+        let all: usize = group_costs.iter().sum();
         ProgramBuilder {
             policy,
             options,
             ranked,
-            budget: Budget { rules: options.merge_budget.unwrap_or(1024 + 8 * lines), work: options.work_budget },
+            budget: Budget { octets: options.merge_budget.unwrap_or(4096 + 3 * all), work: options.work_budget },
             blocks: Vec::new(),
             interned: HashMap::new(),
             shared: None,
             sets: HashMap::new(),
+            group_costs,
         }
     }
 
     fn add_set(&mut self, index: usize, groups: &[u32]) {
         let ranges: Vec<_> = groups.iter().map(|&group| self.policy.group(group).rule_range()).collect();
-        let size: usize = ranges.iter().map(ExactSizeIterator::len).sum();
-        let entry = if size <= self.budget.rules {
-            self.budget.rules -= size;
+        let cost: usize = groups.iter().map(|&group| self.group_costs[group as usize]).sum();
+        let entry = if cost <= self.budget.octets {
+            self.budget.octets -= cost;
             self.merged(ranges.into_iter().flatten())
         } else {
             self.filtered()

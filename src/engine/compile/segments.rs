@@ -148,16 +148,19 @@ impl Segments {
 
     pub(super) fn write(&self) -> Vec<u8> {
         let automaton = Automaton::of(&self.needles);
+        let paths = Paths::of(&automaton, &self.needles);
         let mut out = Writer::with_header(layout::WORDS);
         let mut pool = Vec::new();
         let sequences = self.sequence_words(&mut pool);
-        let needles = self.needle_words(&mut pool);
-        let segments = self.segment_words(&mut pool);
+        let needles = self.needle_words(&paths, &mut pool);
+        let segments = self.segment_words(&paths, &mut pool);
+        let [live, live_in_query] = self.live_words(&paths);
         let sequences_at = out.words(&sequences);
-        let states_at = out.words(&automaton.words());
+        let states_at = out.words(&automaton.words(&paths));
         let needles_at = out.words(&needles);
         let segments_at = out.words(&segments);
         let pool_at = out.words(&pool);
+        let live_at = [out.words(&live), out.words(&live_in_query)];
         let octets_at = out.octets(&automaton.octets);
         let root_at = out.octets(&automaton.root_table());
         out.set_all(layout::SEQUENCE_COUNT, &[self.sequences.len() as u32, sequences_at]);
@@ -168,6 +171,7 @@ impl Segments {
         out.set_all(layout::POOL, &[pool_at, pool.len() as u32]);
         out.set(layout::ROOT_EMPTY, self.roots.get(&b""[..]).map_or(0, |root| root + 1));
         out.set(layout::ROOT_SLASH, self.roots.get(&b"/"[..]).map_or(0, |root| root + 1));
+        out.set_all(layout::LIVE, &live_at);
         out.into_octets()
     }
 
@@ -183,22 +187,23 @@ impl Segments {
         words
     }
 
-    fn needle_words(&self, pool: &mut Vec<u32>) -> Vec<u32> {
+    /// Needles in the order of their paths.
+    fn needle_words(&self, paths: &Paths, pool: &mut Vec<u32>) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.needles.len() * layout::NEEDLE_WORDS);
-        for needle in &self.needles {
+        for (number, &index) in paths.order.iter().enumerate() {
+            let needle = &self.needles[index as usize];
             let segments = pool.len() as u32;
             pool.extend(needle.segments.iter().map(|&(segment, in_query)| segment << 1 | u32::from(in_query)));
             let tails = pool.len() as u32;
             pool.extend(needle.tails.iter().flat_map(|&(rank, parent, in_query)| [parent << 1 | u32::from(in_query), rank]));
-            let counts = [needle.segments.len() as u32, tails, needle.tails.len() as u32];
-            words.extend([needle.octets.len() as u32, segments]);
-            words.extend(counts);
+            words.extend([needle.octets.len() as u32, paths.heads[number], paths.shorter[number]]);
+            words.extend([segments, needle.segments.len() as u32, tails, needle.tails.len() as u32]);
         }
         words
     }
 
-    /// For each segment, the floating sequences that begin with it: those tied to nothing first.
-    fn segment_words(&self, pool: &mut Vec<u32>) -> Vec<u32> {
+    /// The floating sequences that begin with each segment: those tied to nothing first.
+    fn floating(&self) -> Vec<Vec<[u32; 2]>> {
         let mut floating = vec![Vec::new(); self.segment_ids.len()];
         for (depth, prefix) in [(0, &b""[..]), (1, b"/")] {
             let Some(&root) = self.roots.get(prefix) else { continue };
@@ -206,12 +211,112 @@ impl Segments {
                 floating[segment as usize].push([depth, child]);
             }
         }
-        let mut words = Vec::with_capacity(floating.len() * layout::SEGMENT_WORDS);
-        for list in floating {
+        floating
+    }
+
+    fn segment_words(&self, paths: &Paths, pool: &mut Vec<u32>) -> Vec<u32> {
+        let mut needles = vec![[0, 0]; self.segment_ids.len()];
+        for (index, needle) in self.needles.iter().enumerate() {
+            for &(segment, in_query) in &needle.segments {
+                needles[segment as usize][usize::from(in_query)] = paths.numbers[index] + u32::from(in_query);
+            }
+        }
+        let mut words = Vec::with_capacity(needles.len() * layout::SEGMENT_WORDS);
+        for (list, needles) in self.floating().into_iter().zip(needles) {
             words.extend([pool.len() as u32, list.len() as u32]);
+            words.extend(needles);
             pool.extend(list.into_iter().flatten());
         }
         words
+    }
+
+    /// Which needles begin floating sequences, one bit each: as written, and decoded.
+    fn live_words(&self, paths: &Paths) -> [Vec<u32>; 2] {
+        let floating = self.floating();
+        let mut live = [(); 2].map(|()| vec![0; self.needles.len().div_ceil(32)]);
+        for (index, needle) in self.needles.iter().enumerate() {
+            let number = paths.numbers[index];
+            for &(_, in_query) in needle.segments.iter().filter(|(segment, _)| !floating[*segment as usize].is_empty()) {
+                live[usize::from(in_query)][number as usize / 32] |= 1 << (number % 32);
+            }
+        }
+        live
+    }
+}
+
+/// The order of the needles.
+///
+/// Where a needle ends, all that are suffixes of it end too, and there may be a thousand of them. "Is the longest proper suffix of" makes a tree
+/// of the needles. Cut into heavy paths and numbered along those, the suffixes of a needle are few intervals of numbers, and which of them anybody waits
+/// for is read from a bitmap, 64 at a time.
+struct Paths {
+    /// The number of each needle.
+    numbers: Vec<u32>,
+    /// The needle of each number.
+    order: Vec<u32>,
+    /// By number: the first number of its path, and the number of the longest proper suffix of that one plus one.
+    heads: Vec<u32>,
+    shorter: Vec<u32>,
+}
+
+const NO_NEEDLE: u32 = u32::MAX;
+
+impl Paths {
+    fn of(automaton: &Automaton, needles: &[NeedleEntry]) -> Paths {
+        let mut suffix = vec![NO_NEEDLE; needles.len()];
+        for state in &automaton.states {
+            if let Some(needle) = state.needle {
+                suffix[needle as usize] = automaton.states[state.fail as usize].longest.unwrap_or(NO_NEEDLE);
+            }
+        }
+        let mut by_len: Vec<u32> = (0..needles.len() as u32).collect();
+        by_len.sort_by_key(|&needle| needles[needle as usize].octets.len());
+        let heavy = Paths::heavy(&suffix, &by_len);
+        let mut paths = Paths {
+            numbers: vec![NO_NEEDLE; needles.len()],
+            order: Vec::with_capacity(needles.len()),
+            heads: Vec::with_capacity(needles.len()),
+            shorter: Vec::with_capacity(needles.len()),
+        };
+        for &first in &by_len {
+            if paths.numbers[first as usize] == NO_NEEDLE {
+                paths.add_path(first, &suffix, &heavy);
+            }
+        }
+        paths
+    }
+
+    /// For each needle, the one with the most needles behind it of those whose longest proper suffix it is.
+    fn heavy(suffix: &[u32], by_len: &[u32]) -> Vec<u32> {
+        let mut sizes = vec![1u32; suffix.len()];
+        let mut heavy = vec![NO_NEEDLE; suffix.len()];
+        for &needle in by_len.iter().rev() {
+            let parent = suffix[needle as usize];
+            if parent != NO_NEEDLE {
+                sizes[parent as usize] += sizes[needle as usize];
+                let heaviest = &mut heavy[parent as usize];
+                if *heaviest == NO_NEEDLE || sizes[*heaviest as usize] < sizes[needle as usize] {
+                    *heaviest = needle;
+                }
+            }
+        }
+        heavy
+    }
+
+    fn add_path(&mut self, first: u32, suffix: &[u32], heavy: &[u32]) {
+        let head = self.order.len() as u32;
+        let shorter = match suffix[first as usize] {
+            NO_NEEDLE => 0,
+            needle => self.numbers[needle as usize] + 1,
+        };
+        let mut needle = first;
+        while needle != NO_NEEDLE {
+            self.numbers[needle as usize] = self.order.len() as u32;
+            self.order.push(needle);
+            self.heads.push(head);
+            self.shorter.push(shorter);
+            needle = heavy[needle as usize];
+        }
     }
 }
 
@@ -232,7 +337,8 @@ struct AutomatonState {
     first_child: u32,
     child_count: u32,
     needle: Option<u32>,
-    shorter: u32,
+    /// The longest needle that ends here.
+    longest: Option<u32>,
 }
 
 impl Automaton {
@@ -268,9 +374,10 @@ impl Automaton {
             let children = self.states[parent].first_child..self.states[parent].first_child + self.states[parent].child_count;
             for child in children {
                 let fail = if parent == 0 { 0 } else { self.suffix(self.states[parent].fail, self.octets[child as usize], &root) };
-                let shorter = if self.states[fail as usize].needle.is_some() { fail } else { self.states[fail as usize].shorter };
-                self.states[child as usize].fail = fail;
-                self.states[child as usize].shorter = shorter;
+                let behind = self.states[fail as usize].longest;
+                let state = &mut self.states[child as usize];
+                state.fail = fail;
+                state.longest = state.needle.or(behind);
             }
         }
     }
@@ -301,12 +408,12 @@ impl Automaton {
         table
     }
 
-    fn words(&self) -> Vec<u32> {
+    fn words(&self, paths: &Paths) -> Vec<u32> {
         let mut words = Vec::with_capacity(self.states.len() * layout::STATE_WORDS);
         for state in &self.states {
             let first_child = if state.child_count > 0 { state.first_child } else { 0 };
-            let needle = state.needle.map_or(0, |needle| needle + 1);
-            words.extend([state.fail, first_child, state.child_count, needle, state.shorter]);
+            let longest = state.longest.map_or(0, |needle| paths.numbers[needle as usize] + 1);
+            words.extend([state.fail, first_child, state.child_count, longest]);
         }
         words
     }

@@ -12,8 +12,16 @@
 //! place, so the list is a queue: whoever may move stands in front, and every look at a list but the last moves a rule. Tails that are tied to
 //! the end of the target are looked up once, in the state in which the automaton ends.
 //!
-//! So the cost is that of reading the target, plus one step for each segment that ends at an octet, plus one for each rule that moves, and every
-//! rule moves through each of its segments at most once.
+//! Where a segment ends, a thousand others may end that are suffixes of it. Needles (spellings of segments) are numbered so that those are few
+//! intervals, and a bitmap tells which of them anybody waits for:
+//!
+//! ```text
+//!   ends here:  aaaa            number   0    1    2     3
+//!   and so do:  aaa, aa, a      needle   a ── aa ── aaa ── aaaa      one path, one interval, one word of the bitmap
+//! ```
+//!
+//! So the cost is that of reading the target, plus one for each rule that moves. A needle that is waited for too late to count here is looked at
+//! once for each octet of its own at most. Every rule moves through each of its segments at most once.
 
 use crate::engine::program::segments as layout;
 use crate::engine::program::trie as trie_layout;
@@ -49,6 +57,9 @@ pub(super) struct Progress {
     run: u32,
     sequences: Vec<SequenceState>,
     queues: Vec<Queue>,
+    /// Needles that somebody waits for, one bit each, and those that will count once the query begins.
+    live: Vec<u32>,
+    live_in_query: Vec<u32>,
     /// Gates that the walk down the trie met: depth and sequence, in order of depth.
     gates: Vec<(usize, u32)>,
 }
@@ -67,14 +78,14 @@ impl Progress {
         let Some(segments) = segments else {
             return Some(best);
         };
-        let mut scan = Scan { progress: self, segments, target, binds: &binds, best, query: target.len() };
+        let mut scan = Scan { progress: self, segments, target, binds: &binds, best, query: target.len(), in_query: false };
         scan.run()
     }
 
     /// The highest rank of `known` and the floating rules that match `target`.
     pub(super) fn best_floating(&mut self, segments: &SegmentsView<'_>, target: &[u8], known: u32) -> Option<u32> {
         self.gates.clear();
-        let mut scan = Scan { progress: self, segments, target, binds: &|_| Some(true), best: known, query: target.len() };
+        let mut scan = Scan { progress: self, segments, target, binds: &|_| Some(true), best: known, query: target.len(), in_query: false };
         scan.run()
     }
 
@@ -124,19 +135,26 @@ impl Progress {
         Some(best)
     }
 
-    fn begin(&mut self, sequence_count: usize, segment_count: usize) {
+    fn begin(&mut self, segments: &SegmentsView<'_>, with_floating: bool) -> Option<()> {
         self.run = self.run.wrapping_add(1);
         if self.run == 0 {
             self.sequences.clear();
             self.queues.clear();
             self.run = 1;
         }
+        let (sequence_count, segment_count) = (segments.count(layout::SEQUENCE_COUNT), segments.count(layout::SEGMENT_COUNT));
         if self.sequences.len() < sequence_count {
             self.sequences.resize(sequence_count, SequenceState::default());
         }
         if self.queues.len() < segment_count {
             self.queues.resize(segment_count, Queue::default());
         }
+        for (live, which) in [(&mut self.live, layout::LIVE), (&mut self.live_in_query, layout::LIVE_IN_QUERY)] {
+            let words = segments.live(which)?;
+            live.clear();
+            live.extend((0..words.len()).map(|word| if with_floating { words.get(word).unwrap_or(0) } else { 0 }));
+        }
+        Some(())
     }
 }
 
@@ -163,6 +181,8 @@ struct Scan<'r, 's, B> {
     best: u32,
     /// Where the first `?` stands; the target's length when there is none.
     query: usize,
+    /// Whether the scan has passed it.
+    in_query: bool,
 }
 
 impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
@@ -176,7 +196,7 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         if floating_max <= self.best && self.progress.gates.is_empty() {
             return Some(self.best);
         }
-        self.progress.begin(self.segments.count(layout::SEQUENCE_COUNT), self.segments.count(layout::SEGMENT_COUNT));
+        self.progress.begin(self.segments, floating_max > self.best)?;
         for (depth, root) in roots.into_iter().filter(|(_, root)| *root > 0) {
             self.mark_found(root as u32 - 1, depth)?;
         }
@@ -191,6 +211,9 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
     fn read(&mut self, start: usize) -> Option<usize> {
         let mut state = 0;
         let mut next_gate = 0;
+        if start > self.query {
+            self.enter_query();
+        }
         for at in start..self.target.len() {
             while let Some(&(_, sequence)) = self.progress.gates.get(next_gate).filter(|gate| gate.0 == at) {
                 self.mark_found(sequence, at)?;
@@ -198,18 +221,55 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
                 next_gate += 1;
             }
             state = self.step(state, self.target[at])?;
-            let entry = self.segments.state(state)?;
-            let mut ending = if entry.needle > 0 { state } else { entry.shorter };
-            while ending > 0 {
-                let entry = self.segments.state(ending)?;
-                self.needle_ends(entry.needle.checked_sub(1)?, at + 1)?;
-                if entry.shorter >= ending {
-                    return None;
-                }
-                ending = entry.shorter;
+            if at == self.query {
+                self.enter_query();
             }
+            self.needles_end(self.segments.state(state)?.longest, at + 1)?;
         }
         Some(state)
+    }
+
+    /// From here on decoded spellings count.
+    fn enter_query(&mut self) {
+        let Progress { live, live_in_query, .. } = &mut *self.progress;
+        live.iter_mut().zip(live_in_query).for_each(|(live, in_query)| *live |= std::mem::take(in_query));
+        self.in_query = true;
+    }
+
+    /// Every needle that is a suffix of `longest` (plus one; 0 for none) ends at `end`: those that somebody waits for are looked at.
+    #[inline]
+    fn needles_end(&mut self, mut longest: usize, end: usize) -> Option<()> {
+        while let Some(number) = longest.checked_sub(1) {
+            let needle = self.segments.needle(number)?;
+            self.path_ends(needle.head, number, end)?;
+            if needle.shorter >= longest {
+                return None;
+            }
+            longest = needle.shorter;
+        }
+        Some(())
+    }
+
+    /// The live needles from `head` to `number`, longest first.
+    #[inline]
+    fn path_ends(&mut self, head: usize, number: usize, end: usize) -> Option<()> {
+        let mut word = number / 32;
+        let mut bits = *self.progress.live.get(word)? & (u32::MAX >> (31 - number % 32));
+        loop {
+            if word == head / 32 {
+                bits &= u32::MAX << (head % 32);
+            }
+            while bits > 0 {
+                let bit = 31 - bits.leading_zeros() as usize;
+                bits &= !(1 << bit);
+                self.needle_ends(word * 32 + bit, end)?;
+            }
+            if word <= head / 32 {
+                return Some(());
+            }
+            word -= 1;
+            bits = *self.progress.live.get(word)?;
+        }
     }
 
     #[inline]
@@ -228,15 +288,26 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         Some(usize::from(self.segments.root[usize::from(octet)]))
     }
 
-    fn needle_ends(&mut self, needle: usize, end: usize) -> Option<()> {
-        let needle = self.segments.needle(needle)?;
+    fn needle_ends(&mut self, number: usize, end: usize) -> Option<()> {
+        let needle = self.segments.needle(number)?;
         let start = end.checked_sub(needle.len)?;
+        // Whoever begins to wait meanwhile sets the bit again.
+        self.set_bit(number, false)?;
+        let mut waited_for = false;
         for index in 0..needle.segment_count {
             let segment = self.segments.pool.get(needle.segments + index)?;
-            if self.counts(segment & 1 == 1, start) {
-                self.segment_ends((segment >> 1) as usize, start, end)?;
-            }
+            waited_for |= match self.counts(segment & 1 == 1, start) {
+                true => self.segment_ends((segment >> 1) as usize, start, end)?,
+                false => true,
+            };
         }
+        if waited_for { self.set_bit(number, true) } else { Some(()) }
+    }
+
+    fn set_bit(&mut self, number: usize, live: bool) -> Option<()> {
+        let word = self.progress.live.get_mut(number / 32)?;
+        let bit = 1 << (number % 32);
+        *word = if live { *word | bit } else { *word & !bit };
         Some(())
     }
 
@@ -245,7 +316,8 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         !in_query || start > self.query
     }
 
-    fn segment_ends(&mut self, segment: usize, start: usize, end: usize) -> Option<()> {
+    /// Moves those on who wait for the segment. Says whether anybody still does.
+    fn segment_ends(&mut self, segment: usize, start: usize, end: usize) -> Option<bool> {
         let run = self.progress.run;
         let mut queue = *self.progress.queues.get(segment)?;
         if queue.run != run {
@@ -280,7 +352,7 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
             queue = *self.progress.queues.get(segment)?;
         }
         *self.progress.queues.get_mut(segment)? = queue;
-        Some(())
+        Some(queue.front != NONE || (queue.floating as usize) < entry.count)
     }
 
     fn mark_found(&mut self, sequence: u32, at: usize) -> Option<()> {
@@ -329,33 +401,50 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         } else {
             self.progress.sequences.get_mut(last as usize)?.next = sequence as u32;
         }
+        self.set_live(segment)
+    }
+
+    /// Somebody waits for the segment: its spellings are looked for.
+    fn set_live(&mut self, segment: usize) -> Option<()> {
+        let entry = self.segments.segment(segment)?;
+        self.set_bit(entry.written, true)?;
+        if let Some(decoded) = entry.decoded.checked_sub(1) {
+            let live = if self.in_query { &mut self.progress.live } else { &mut self.progress.live_in_query };
+            *live.get_mut(decoded / 32)? |= 1 << (decoded % 32);
+        }
         Some(())
     }
 
     /// The rules whose last segment is tied to the end: every needle that ends there, and whether what comes before was found in time.
     fn tails(&mut self, state: usize) -> Option<()> {
-        let entry = self.segments.state(state)?;
-        let mut ending = if entry.needle > 0 { state } else { entry.shorter };
-        while ending > 0 {
-            let entry = self.segments.state(ending)?;
-            let needle = self.segments.needle(entry.needle.checked_sub(1)?)?;
-            let start = self.target.len().checked_sub(needle.len)?;
-            for index in 0..needle.tail_count {
-                let (parent, rank) = self.segments.pair(needle.tails, index)?;
-                if rank as u32 <= self.best {
-                    break;
-                }
-                let parent_state = self.progress.sequences.get(parent >> 1)?;
-                let in_time = parent_state.found_in == self.progress.run && parent_state.found_at as usize <= start;
-                if in_time && self.counts(parent & 1 == 1, start) && (self.binds)(rank as u32)? {
-                    self.best = rank as u32;
-                    break;
-                }
+        let mut longest = self.segments.state(state)?.longest;
+        while let Some(number) = longest.checked_sub(1) {
+            let path = self.segments.needle(number)?;
+            for number in (path.head..=number).rev() {
+                self.needle_tails(number)?;
             }
-            if entry.shorter >= ending {
+            if path.shorter >= longest {
                 return None;
             }
-            ending = entry.shorter;
+            longest = path.shorter;
+        }
+        Some(())
+    }
+
+    fn needle_tails(&mut self, number: usize) -> Option<()> {
+        let needle = self.segments.needle(number)?;
+        let start = self.target.len().checked_sub(needle.len)?;
+        for index in 0..needle.tail_count {
+            let (parent, rank) = self.segments.pair(needle.tails, index)?;
+            if rank as u32 <= self.best {
+                break;
+            }
+            let parent_state = self.progress.sequences.get(parent >> 1)?;
+            let in_time = parent_state.found_in == self.progress.run && parent_state.found_at as usize <= start;
+            if in_time && self.counts(parent & 1 == 1, start) && (self.binds)(rank as u32)? {
+                self.best = rank as u32;
+                break;
+            }
         }
         Some(())
     }

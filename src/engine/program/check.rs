@@ -1,6 +1,6 @@
 //! The proof that a program's octets are one: every offset, index and order that the matcher relies on.
 
-use super::view::{DfaView, SegmentsView, TrieView};
+use super::view::{DfaView, Needle, SegmentsView, TrieView};
 use super::{Block, Constant, Corrupt, HEADER_LEN, NO_SET, Program, Rung, Words, dfa, header, segments, trie};
 
 type Checked = Result<(), Corrupt>;
@@ -140,9 +140,14 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
     }
     ensure(parents.iter().all(|&has| has), "sequence without a way to it")?;
     check_states(&view)?;
+    ensure(view.live(segments::LIVE).is_some() && view.live(segments::LIVE_IN_QUERY).is_some(), "live needles")?;
     for index in 0..view.count(segments::NEEDLE_COUNT) {
         let needle = read(view.needle(index), "needle")?;
-        ensure(needle.len > 0, "empty needle")?;
+        let before = index.checked_sub(1).and_then(|before| view.needle(before));
+        let is_longer = |other: Option<Needle>| other.is_some_and(|other| other.len < needle.len);
+        ensure(needle.len > 0 && (needle.head == index || before.is_some_and(|before| before.head == needle.head)), "needle path")?;
+        ensure(needle.head == index || is_longer(before), "needle path")?;
+        ensure(needle.shorter <= needle.head && (needle.shorter == 0 || is_longer(view.needle(needle.shorter - 1))), "needle order")?;
         follows(needle.segments, needle.segment_count)?;
         follows(needle.tails, needle.tail_count.saturating_mul(2))?;
         for i in 0..needle.segment_count {
@@ -156,6 +161,8 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
     }
     for index in 0..view.count(segments::SEGMENT_COUNT) {
         let segment = read(view.segment(index), "segment")?;
+        let needles = view.count(segments::NEEDLE_COUNT);
+        ensure(segment.written < needles && segment.decoded <= needles, "segment needles")?;
         follows(segment.floating, segment.count.saturating_mul(2))?;
         for i in 0..segment.count {
             let (depth, sequence) = read(view.pair(segment.floating, i), "segment table")?;
@@ -168,17 +175,14 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
 fn check_states(view: &SegmentsView<'_>) -> Checked {
     let count = view.count(segments::STATE_COUNT);
     ensure(count > 0, "automaton without a root")?;
-    // How many octets lead to each state: needles are as long as that.
+    // How many octets lead to each state: no needle that ends there is longer.
     let mut depths = vec![0; count];
     let mut next_child = 1;
     for index in 0..count {
         let state = read(view.state(index), "state")?;
-        let earlier = if index == 0 { state.fail == 0 && state.shorter == 0 } else { state.fail < index && state.shorter < index };
-        ensure(earlier, "state order")?;
-        let ends = |state: usize| view.state(state).is_some_and(|state| state.needle > 0);
-        ensure(state.shorter == 0 || ends(state.shorter), "state without a needle")?;
-        if let Some(needle) = state.needle.checked_sub(1) {
-            ensure(view.needle(needle).is_some_and(|needle| needle.len == depths[index]), "needle length")?;
+        ensure(if index == 0 { state.fail == 0 && state.longest == 0 } else { state.fail < index }, "state order")?;
+        if let Some(needle) = state.longest.checked_sub(1) {
+            ensure(view.needle(needle).is_some_and(|needle| needle.len <= depths[index]), "needle length")?;
         }
         if state.child_count > 0 {
             ensure(state.first_child == next_child && state.child_count <= count - next_child, "state children")?;
@@ -189,7 +193,7 @@ fn check_states(view: &SegmentsView<'_>) -> Checked {
     }
     ensure(next_child == count, "states without a parent")?;
     let root = read(view.state(0), "state")?;
-    ensure(root.needle == 0 && view.root.iter().all(|&child| usize::from(child) <= root.child_count), "root table")
+    ensure(view.root.iter().all(|&child| usize::from(child) <= root.child_count), "root table")
 }
 
 fn check_dfa(words: Words<'_>, top: u32) -> Checked {

@@ -145,16 +145,20 @@ pub(crate) mod segments {
     pub(crate) const ROOT_EMPTY: usize = 12;
     /// The sequence that starts behind the first `/`, plus one; 0 for none.
     pub(crate) const ROOT_SLASH: usize = 13;
-    pub(crate) const WORDS: usize = 14;
+    /// Needles that begin floating sequences, one bit each, as words: as written, and decoded.
+    pub(crate) const LIVE: usize = 14;
+    pub(crate) const LIVE_IN_QUERY: usize = 15;
+    pub(crate) const WORDS: usize = 16;
 
     /// A node of the tree of segment sequences: matches (pool index), match count, children (pool index of pairs), child count, maximum.
     pub(crate) const SEQUENCE_WORDS: usize = 5;
-    /// A state: fail, first child, child count, needle plus one, next shorter state with a needle.
-    pub(crate) const STATE_WORDS: usize = 5;
-    /// A needle: length, segments (pool index), segment count, tails (pool index of pairs), tail count.
-    pub(crate) const NEEDLE_WORDS: usize = 5;
-    /// A segment: floating sequences that start with it (pool index of pairs), count.
-    pub(crate) const SEGMENT_WORDS: usize = 2;
+    /// A state: fail, first child, child count, the longest needle that ends here plus one.
+    pub(crate) const STATE_WORDS: usize = 4;
+    /// A needle: length, head of its path, the next shorter needle that ends where the head does plus one, segments (pool index), segment
+    /// count, tails (pool index of pairs), tail count.
+    pub(crate) const NEEDLE_WORDS: usize = 7;
+    /// A segment: floating sequences that start with it (pool index of pairs), count, needle of its spelling, needle of the decoded spelling plus one.
+    pub(crate) const SEGMENT_WORDS: usize = 4;
 }
 
 /// How a block finds its verdicts.

@@ -142,7 +142,7 @@ fn print_segments(f: &mut fmt::Formatter<'_>, view: &SegmentsView<'_>) -> fmt::R
     }
     for index in 0..view.count(segments::NEEDLE_COUNT) {
         let Some(needle) = view.needle(index) else { break };
-        write!(f, "  needle {index} of {} octets:", needle.len)?;
+        write!(f, "  needle {index} of {} octets, path from {}:", needle.len, needle.head)?;
         for segment in (0..needle.segment_count).map_while(|i| view.pool.get(needle.segments + i)) {
             write!(f, " segment {}{}", segment >> 1, if segment & 1 == 1 { " (in the query)" } else { "" })?;
         }

@@ -103,27 +103,32 @@ pub(crate) struct State {
     pub(crate) fail: usize,
     pub(crate) first_child: usize,
     pub(crate) child_count: usize,
-    /// The needle that ends here, plus one.
-    pub(crate) needle: usize,
-    /// The next shorter state at which a needle ends; 0 for none.
-    pub(crate) shorter: usize,
+    /// The longest needle that ends here, plus one.
+    pub(crate) longest: usize,
 }
 
 /// A spelling of segments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Needle {
     pub(crate) len: usize,
+    /// The shortest needle of its path: those from there to this one end wherever this one does.
+    pub(crate) head: usize,
+    /// The next shorter needle that ends wherever the head does, plus one.
+    pub(crate) shorter: usize,
     pub(crate) segments: usize,
     pub(crate) segment_count: usize,
     pub(crate) tails: usize,
     pub(crate) tail_count: usize,
 }
 
-/// The floating sequences that begin with a segment.
+/// A segment: the floating sequences that begin with it, and its spellings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentEntry {
     pub(crate) floating: usize,
     pub(crate) count: usize,
+    pub(crate) written: usize,
+    /// The needle of the decoded spelling, plus one.
+    pub(crate) decoded: usize,
 }
 
 impl<'a> SegmentsView<'a> {
@@ -166,8 +171,7 @@ impl<'a> SegmentsView<'a> {
             fail: self.states.at(at)?,
             first_child: self.states.at(at + 1)?,
             child_count: self.states.at(at + 2)?,
-            needle: self.states.at(at + 3)?,
-            shorter: self.states.at(at + 4)?,
+            longest: self.states.at(at + 3)?,
         })
     }
 
@@ -183,17 +187,29 @@ impl<'a> SegmentsView<'a> {
         let at = index * segments::NEEDLE_WORDS;
         Some(Needle {
             len: self.needles.at(at)?,
-            segments: self.needles.at(at + 1)?,
-            segment_count: self.needles.at(at + 2)?,
-            tails: self.needles.at(at + 3)?,
-            tail_count: self.needles.at(at + 4)?,
+            head: self.needles.at(at + 1)?,
+            shorter: self.needles.at(at + 2)?,
+            segments: self.needles.at(at + 3)?,
+            segment_count: self.needles.at(at + 4)?,
+            tails: self.needles.at(at + 5)?,
+            tail_count: self.needles.at(at + 6)?,
         })
     }
 
     #[inline(always)]
     pub(crate) fn segment(&self, index: usize) -> Option<SegmentEntry> {
         let at = index * segments::SEGMENT_WORDS;
-        Some(SegmentEntry { floating: self.segments.at(at)?, count: self.segments.at(at + 1)? })
+        Some(SegmentEntry {
+            floating: self.segments.at(at)?,
+            count: self.segments.at(at + 1)?,
+            written: self.segments.at(at + 2)?,
+            decoded: self.segments.at(at + 3)?,
+        })
+    }
+
+    /// The needles that begin floating sequences, one bit each: as written (`segments::LIVE`) or decoded (`segments::LIVE_IN_QUERY`).
+    pub(crate) fn live(&self, which: usize) -> Option<Words<'a>> {
+        self.words.table(self.words.get(which)?, self.count(segments::NEEDLE_COUNT).div_ceil(32))
     }
 
     /// The pair at `index` of the pairs that begin at word `start` of the pool.
