@@ -7,7 +7,7 @@ use super::determinise::{Gated, Input, determinise};
 use super::segments::{Segments, is_floating};
 use super::trie::{Trie, Value};
 use super::write::Writer;
-use crate::engine::program::{Constant, Detail, Rung, block as layout};
+use crate::engine::program::{Constant, Detail, Rung, block as layout, segments as segment_layout, trie as trie_layout};
 use crate::target::form::TargetForm;
 use crate::target::percent::Parts;
 
@@ -42,8 +42,8 @@ impl Budget {
     }
 }
 
-/// The octets of a block.
-pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget) -> Vec<u8> {
+/// Writes a block, into a writer that made room for its header.
+pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget, out: &mut Writer) {
     let parts: Vec<Parts> = rules.iter().map(|rule| Parts::of(rule.pattern)).collect();
     let levels = levels(rules);
     let mut segments = Segments::default();
@@ -64,7 +64,6 @@ pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, 
         (_, Some(_)) => Rung::Dfa,
         _ => Rung::Backstop,
     };
-    let mut out = Writer::with_header(layout::WORDS);
     let constant = if filtered { Constant::Nothing } else { constant };
     out.set(layout::RUNG_CONSTANT, u32::from_le_bytes([rung as u8, constant as u8, 0, 0]));
     out.set(layout::RANK_COUNT, rules.len() as u32);
@@ -77,13 +76,17 @@ pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, 
         out.set(layout::GROUPS, groups_at);
     }
     out.set(layout::FLOATING_MAX, segments.floating_max());
-    let segments = if segments.is_empty() { Vec::new() } else { segments.write() };
-    for (at, section) in [(layout::DFA, automaton.unwrap_or_default()), (layout::TRIE, trie.write()), (layout::SEGMENTS, segments)] {
+    if let Some(automaton) = automaton {
         out.align();
-        let offset = out.octets(&section);
-        out.set_all(at, &[offset, section.len() as u32]);
+        let at = [out.octets(&automaton), automaton.len() as u32];
+        out.set_all(layout::DFA, &at);
     }
-    out.into_octets()
+    let at = out.section(trie_layout::WORDS, |out| trie.write(out));
+    out.set_all(layout::TRIE, &at);
+    if !segments.is_empty() {
+        let at = out.section(segment_layout::WORDS, |out| segments.write(out));
+        out.set_all(layout::SEGMENTS, &at);
+    }
 }
 
 /// The level of each rank from 1, the exemption of robots.txt last: a run of one verdict is a level, and level 0 allows.

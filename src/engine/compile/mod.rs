@@ -34,6 +34,7 @@ mod write;
 
 use std::collections::HashMap;
 
+use super::program::block::WORDS as BLOCK_WORDS;
 use super::program::{Detail, HEADER_LEN, MAGIC, NO_SET, Rung, header};
 use crate::protocol::agent::LineToken;
 use crate::protocol::policy::{Group, Policy};
@@ -51,7 +52,8 @@ pub struct Options {
     pub rung: Option<Rung>,
     /// Units of work that determinising may cost a policy. A unit is a few nanoseconds.
     pub work_budget: u64,
-    /// Octets that merging groups may copy, each rule counted as its pattern and 32 more; `None` for three times those of the whole policy.
+    /// Octets that merging groups may copy, each rule counted as its pattern and 32 more; `None` for twice
+    /// those of the whole policy, and half a million beyond at most.
     pub merge_budget: Option<usize>,
 }
 
@@ -77,6 +79,9 @@ impl Options {
         Options { rung, ..self }
     }
 }
+
+/// Octets that merging may copy beyond those of the policy: patterns can be nine times as long as their text.
+const MAX_COPIES: usize = 500_000;
 
 /// Compiles a policy. The octets are a [`Program`](super::program::Program).
 ///
@@ -210,7 +215,9 @@ struct ProgramBuilder<'p> {
     options: &'p Options,
     ranked: &'p [Option<Ranked<'p>>],
     budget: Budget,
-    blocks: Vec<Vec<u8>>,
+    out: Writer,
+    /// Offset and length of each block.
+    blocks: Vec<[u32; 2]>,
     /// Blocks by the contents of their rules in rank order.
     interned: HashMap<Vec<u32>, u32>,
     /// The block of all rules, once a rule set needs it, and its map: one for all sets that share it.
@@ -229,7 +236,8 @@ impl<'p> ProgramBuilder<'p> {
             policy,
             options,
             ranked,
-            budget: Budget { octets: options.merge_budget.unwrap_or(4096 + 3 * all), work: options.work_budget },
+            budget: Budget { octets: options.merge_budget.unwrap_or(4096 + all + all.min(MAX_COPIES)), work: options.work_budget },
+            out: Writer::with_header(HEADER_LEN / 4),
             blocks: Vec::new(),
             interned: HashMap::new(),
             shared: None,
@@ -280,15 +288,17 @@ impl<'p> ProgramBuilder<'p> {
     fn add_block(&mut self, rules: &[&Ranked<'p>], filtered: bool) -> u32 {
         let rules: Vec<BlockRule> =
             rules.iter().map(|rule| BlockRule { pattern: rule.pattern, allows: rule.allows, group: rule.group }).collect();
-        self.blocks.push(block::build(&rules, filtered, self.policy.dialect().form, self.options, &mut self.budget));
+        let Self { policy, options, budget, out, .. } = self;
+        let form = policy.dialect().form;
+        self.blocks.push(out.section(BLOCK_WORDS, |out| block::build(&rules, filtered, form, options, budget, out)));
         self.blocks.len() as u32 - 1
     }
 
     fn write(mut self, bindings: &Bindings) -> Vec<u8> {
-        let mut out = Writer::with_header(HEADER_LEN / 4);
+        let mut out = self.out;
         let tokens = out.reserve(bindings.tokens.len() * 3);
         let sets = out.reserve(bindings.sets.len() * 5);
-        let blocks = out.reserve(self.blocks.len() * 2);
+        let blocks = out.words(&self.blocks.concat());
         let shared_map = self.shared.take().map(|(_, map)| (out.words(&map), map.len()));
         for (index, groups) in bindings.sets.iter().enumerate() {
             let entry = self.sets.remove(&index).expect("every set was added");
@@ -303,11 +313,6 @@ impl<'p> ProgramBuilder<'p> {
             let at = out.octets(token);
             out.set_all(tokens + index * 3, &[at, token.len() as u32, *set]);
         }
-        for (index, octets) in self.blocks.iter().enumerate() {
-            out.align();
-            let at = out.octets(octets);
-            out.set_all(blocks + index * 2, &[at, octets.len() as u32]);
-        }
         out.set(header::MAGIC, MAGIC);
         let form = self.policy.dialect().form.id();
         out.set(header::FORM_DETAIL, u32::from_le_bytes([form, self.options.detail as u8, 0, 0]));
@@ -315,7 +320,7 @@ impl<'p> ProgramBuilder<'p> {
         out.set(header::GROUP_COUNT, self.policy.groups().len() as u32);
         out.set_all(header::TOKEN_COUNT, &[bindings.tokens.len() as u32, (tokens * 4) as u32]);
         out.set_all(header::SET_COUNT, &[bindings.sets.len() as u32, (sets * 4) as u32]);
-        out.set_all(header::BLOCK_COUNT, &[self.blocks.len() as u32, (blocks * 4) as u32]);
+        out.set_all(header::BLOCK_COUNT, &[self.blocks.len() as u32, blocks]);
         out.set(header::STAR_SET, bindings.star.unwrap_or(NO_SET));
         out.align();
         out.set(header::LEN, out.len() as u32);

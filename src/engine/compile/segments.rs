@@ -146,17 +146,17 @@ impl Segments {
         [&b""[..], b"/"].iter().filter_map(|&prefix| self.roots.get(prefix)).map(|&root| self.max(root)).max().unwrap_or(0)
     }
 
-    pub(super) fn write(&self) -> Vec<u8> {
+    /// Writes the section, into a writer that made room for its header.
+    pub(super) fn write(&self, out: &mut Writer) {
         let automaton = Automaton::of(&self.needles);
         let paths = Paths::of(&automaton, &self.needles);
-        let mut out = Writer::with_header(layout::WORDS);
         let mut pool = Vec::new();
         let sequences = self.sequence_words(&mut pool);
         let needles = self.needle_words(&paths, &mut pool);
         let segments = self.segment_words(&paths, &mut pool);
         let [live, live_in_query] = self.live_words(&paths);
         let sequences_at = out.words(&sequences);
-        let states_at = out.words(&automaton.words(&paths));
+        let states_at = automaton.write(&paths, out);
         let needles_at = out.words(&needles);
         let segments_at = out.words(&segments);
         let pool_at = out.words(&pool);
@@ -172,7 +172,6 @@ impl Segments {
         out.set(layout::ROOT_EMPTY, self.roots.get(&b""[..]).map_or(0, |root| root + 1));
         out.set(layout::ROOT_SLASH, self.roots.get(&b"/"[..]).map_or(0, |root| root + 1));
         out.set_all(layout::LIVE, &live_at);
-        out.into_octets()
     }
 
     fn sequence_words(&self, pool: &mut Vec<u32>) -> Vec<u32> {
@@ -265,8 +264,10 @@ impl Paths {
     fn of(automaton: &Automaton, needles: &[NeedleEntry]) -> Paths {
         let mut suffix = vec![NO_NEEDLE; needles.len()];
         for state in &automaton.states {
-            if let Some(needle) = state.needle {
-                suffix[needle as usize] = automaton.states[state.fail as usize].longest.unwrap_or(NO_NEEDLE);
+            let behind = automaton.states[state.fail as usize].longest;
+            // Where nothing shorter was taken over, the needle is the state's own.
+            if state.longest != behind {
+                suffix[state.longest as usize] = behind;
             }
         }
         let mut by_len: Vec<u32> = (0..needles.len() as u32).collect();
@@ -331,25 +332,28 @@ struct Automaton {
     octets: Vec<u8>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Copy)]
 struct AutomatonState {
     fail: u32,
     first_child: u32,
     child_count: u32,
-    needle: Option<u32>,
-    /// The longest needle that ends here.
-    longest: Option<u32>,
+    /// The longest needle that ends here: until links are made, the one that is spelled from the root.
+    longest: u32,
+}
+
+impl AutomatonState {
+    const NEW: AutomatonState = AutomatonState { fail: 0, first_child: 0, child_count: 0, longest: NO_NEEDLE };
 }
 
 impl Automaton {
     fn of(needles: &[NeedleEntry]) -> Automaton {
         let mut sorted: Vec<(&[u8], u32)> = needles.iter().zip(0..).map(|(needle, id)| (&needle.octets[..], id)).collect();
         sorted.sort_unstable();
-        let mut automaton = Automaton { states: vec![AutomatonState::default()], octets: vec![0] };
+        let mut automaton = Automaton { states: vec![AutomatonState::NEW], octets: vec![0] };
         let mut pending: VecDeque<(usize, Range<usize>, usize)> = VecDeque::from([(0, 0..sorted.len(), 0)]);
         while let Some((state, mut range, depth)) = pending.pop_front() {
             if depth > 0 && sorted[range.start].0.len() == depth {
-                automaton.states[state].needle = Some(sorted[range.start].1);
+                automaton.states[state].longest = sorted[range.start].1;
                 range.start += 1;
             }
             automaton.states[state].first_child = automaton.states.len() as u32;
@@ -357,7 +361,7 @@ impl Automaton {
                 let octet = sorted[range.start].0[depth];
                 let end = range.start + sorted[range.clone()].partition_point(|(octets, _)| octets[depth] == octet);
                 pending.push_back((automaton.states.len(), range.start..end, depth + 1));
-                automaton.states.push(AutomatonState::default());
+                automaton.states.push(AutomatonState::NEW);
                 automaton.octets.push(octet);
                 automaton.states[state].child_count += 1;
                 range.start = end;
@@ -377,7 +381,9 @@ impl Automaton {
                 let behind = self.states[fail as usize].longest;
                 let state = &mut self.states[child as usize];
                 state.fail = fail;
-                state.longest = state.needle.or(behind);
+                if state.longest == NO_NEEDLE {
+                    state.longest = behind;
+                }
             }
         }
     }
@@ -408,13 +414,13 @@ impl Automaton {
         table
     }
 
-    fn words(&self, paths: &Paths) -> Vec<u32> {
-        let mut words = Vec::with_capacity(self.states.len() * layout::STATE_WORDS);
-        for state in &self.states {
+    /// Appends the states; gives their offset.
+    fn write(&self, paths: &Paths, out: &mut Writer) -> u32 {
+        let words = self.states.iter().flat_map(|state| {
             let first_child = if state.child_count > 0 { state.first_child } else { 0 };
-            let longest = state.longest.map_or(0, |needle| paths.numbers[needle as usize] + 1);
-            words.extend([state.fail, first_child, state.child_count, longest]);
-        }
-        words
+            let longest = if state.longest == NO_NEEDLE { 0 } else { paths.numbers[state.longest as usize] + 1 };
+            [state.fail, first_child, state.child_count, longest]
+        });
+        out.words_of(self.states.len() * layout::STATE_WORDS, words)
     }
 }

@@ -101,8 +101,8 @@ impl Trie {
         &self.labels[self.nodes[node].label.clone()]
     }
 
-    pub(super) fn write(&self) -> Vec<u8> {
-        let mut out = Writer::with_header(layout::WORDS);
+    /// Writes the section, into a writer that made room for its header.
+    pub(super) fn write(&self, out: &mut Writer) {
         let nodes = out.reserve(self.nodes.len() * layout::NODE_WORDS);
         let mut lists = Vec::new();
         for (index, node) in self.nodes.iter().enumerate() {
@@ -121,7 +121,6 @@ impl Trie {
         out.set(layout::FIRSTS, firsts_at);
         out.set_all(layout::LISTS, &[lists_at, lists.len() as u32]);
         out.set_all(layout::LABELS, &[labels_at, self.labels.len() as u32]);
-        out.into_octets()
     }
 }
 

@@ -1,37 +1,56 @@
 //! Octets being written: words, with places filled in later.
 
 /// A growing run of octets whose header and tables are filled in as their content becomes known.
-pub(super) struct Writer(Vec<u8>);
+///
+/// Sections are written into it where they will lie, each with offsets and indices of its own: nothing is put together from copies.
+pub(super) struct Writer {
+    octets: Vec<u8>,
+    /// Where the section being written begins.
+    base: usize,
+}
 
 impl Writer {
     /// A writer whose first `words` words are zero, to be set later.
     pub(super) fn with_header(words: usize) -> Writer {
-        Writer(vec![0; words * 4])
+        Writer { octets: vec![0; words * 4], base: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.octets.len() - self.base
     }
 
     pub(super) fn into_octets(self) -> Vec<u8> {
-        self.0
+        self.octets
+    }
+
+    /// Writes a section with a header of `words` words; gives its offset and length.
+    pub(super) fn section(&mut self, words: usize, write: impl FnOnce(&mut Writer)) -> [u32; 2] {
+        self.align();
+        let offset = self.offset();
+        let outer = std::mem::replace(&mut self.base, self.octets.len());
+        self.octets.resize(self.base + words * 4, 0);
+        write(self);
+        let len = self.offset();
+        self.base = outer;
+        [offset, len]
     }
 
     /// Pads to a whole word.
     pub(super) fn align(&mut self) {
-        self.0.resize(self.0.len().next_multiple_of(4), 0);
+        self.octets.resize(self.octets.len().next_multiple_of(4), 0);
     }
 
     /// Makes room for `words` words; gives the index of the first.
     pub(super) fn reserve(&mut self, words: usize) -> usize {
         self.align();
-        let index = self.0.len() / 4;
-        self.0.resize(self.0.len() + words * 4, 0);
+        let index = self.len() / 4;
+        self.octets.resize(self.octets.len() + words * 4, 0);
         index
     }
 
     pub(super) fn set(&mut self, index: usize, word: u32) {
-        self.0[index * 4..index * 4 + 4].copy_from_slice(&word.to_le_bytes());
+        let at = self.base + index * 4;
+        self.octets[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
 
     pub(super) fn set_all(&mut self, index: usize, words: &[u32]) {
@@ -42,20 +61,26 @@ impl Writer {
 
     /// Appends words; gives their offset in octets.
     pub(super) fn words(&mut self, words: &[u32]) -> u32 {
+        self.words_of(words.len(), words.iter().copied())
+    }
+
+    /// Appends `count` words as they come; gives their offset in octets.
+    pub(super) fn words_of(&mut self, count: usize, words: impl Iterator<Item = u32>) -> u32 {
         self.align();
         let offset = self.offset();
-        self.0.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        self.octets.reserve(count * 4);
+        words.for_each(|word| self.octets.extend_from_slice(&word.to_le_bytes()));
         offset
     }
 
     /// Appends octets; gives their offset.
     pub(super) fn octets(&mut self, octets: &[u8]) -> u32 {
         let offset = self.offset();
-        self.0.extend_from_slice(octets);
+        self.octets.extend_from_slice(octets);
         offset
     }
 
     fn offset(&self) -> u32 {
-        u32::try_from(self.0.len()).expect("the budgets of the compiler keep a program far below 4 GiB")
+        u32::try_from(self.len()).expect("the budgets of the compiler keep a program far below 4 GiB")
     }
 }

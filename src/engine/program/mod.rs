@@ -4,7 +4,7 @@
 //! little endian and read where they lie, without regard to alignment, so a program may start anywhere.
 //!
 //! ```text
-//! Program   header · tokens · rule sets · block table · rule maps · filters · token octets · blocks
+//! Program   header · blocks · tokens · rule sets · block table · rule maps · filters · token octets
 //! Block     header · levels · [groups of ranks] · [DFA] · trie · [segment automaton]
 //! ```
 //!
