@@ -63,17 +63,18 @@ macro_rules! kinds {
 }
 
 kinds! {
-    random_letters repeated_letter two_segments nested_segments nested_segments_to_1000 nested_segments_in_escapes nested_tails
-    nested_tails_to_1000 tails_behind_absent_parents long_sequences short_sequences one_long_sequence distinct_segments
-    distinct_segments_in_two_spellings distinct_segments_of_high_octets automaton_out_of_cache wide_states gated_segments gated_long_segment
-    gated_wide gated_sequences nested_gates gates_without_number gated_fibonacci gated_explosion gated_then_literal agents_that_share_rules
-    agents_that_share_wildcards agents_that_share_a_long_literal agents_that_share_a_long_segment agents_that_share_long_segments
-    agents_in_all_groups_but_one few_agents_that_share_wildcards few_agents_that_share_segments few_agents_that_share_escapes
-    duplicates_behind_a_filter duplicates_in_groups_behind_a_filter one_agent_in_all_groups groups_of_their_own agent_lines one_literal
-    one_segment nested_literals nested_literals_that_alternate long_literals_in_binary deep_comb star_runs stars_alone nested_stars
-    escaped_slashes escaped_delimiters mixed_delimiters mixed_delimiters_behind_a_gate mixed_delimiters_at_the_end percents escaped_percents
-    utf8_literals utf8_segments one_segment_of_high_octets one_gated_segment_of_high_octets one_segment_of_utf16 segments_of_utf16
-    short_segments_of_utf16 lines_without_colon unknown_keys empty_rules
+    random_letters repeated_letter two_segments nested_segments nested_segments_to_1000 nested_segments_in_escapes nested_segments_that_wait
+    segments_in_binary nested_tails nested_tails_to_1000 tails_behind_absent_parents long_sequences short_sequences one_long_sequence
+    distinct_segments distinct_segments_in_two_spellings distinct_segments_of_high_octets automaton_out_of_cache wide_states gated_segments
+    gated_long_segment gated_wide gated_sequences nested_gates gates_without_number gated_fibonacci gated_explosion gated_then_literal
+    agents_that_share_rules agents_that_share_wildcards agents_that_share_a_long_literal agents_that_share_a_long_segment
+    agents_that_share_long_segments agents_in_all_groups_but_one few_agents_that_share_wildcards few_agents_that_share_segments
+    few_agents_that_share_escapes duplicates_behind_a_filter duplicates_in_groups_behind_a_filter one_agent_in_all_groups
+    groups_of_their_own agent_lines one_literal one_segment nested_literals nested_literals_that_alternate long_literals_in_binary deep_comb
+    star_runs stars_alone nested_stars escaped_slashes escaped_delimiters mixed_delimiters mixed_delimiters_beside_raw_ones
+    mixed_delimiters_that_wait mixed_delimiters_behind_a_gate mixed_delimiters_at_the_end percents escaped_percents utf8_literals
+    utf8_segments one_segment_of_high_octets one_gated_segment_of_high_octets one_segment_of_utf16 segments_of_utf16 short_segments_of_utf16
+    lines_without_colon unknown_keys empty_rules
 }
 
 // Files.
@@ -184,6 +185,24 @@ fn nested_segments_in_escapes() -> Hostile {
         }
     }
     unreachable!()
+}
+
+/// Segments of `aaaa` that are waited for all the time, and each time too late to count.
+fn nested_segments_that_wait() -> Hostile {
+    Hostile::new(filled(EVERYONE, |at| format!("disallow:{}*!", format!("*{}", "a".repeat(at + 40)).repeat(4500 / (at + 41)))))
+}
+
+/// All texts of two letters up to some length: every suffix of a text is a segment, and each is one of two that go on from the next shorter one.
+fn segments_in_binary() -> Hostile {
+    let texts = (1..).flat_map(|len| (0..1 << len).map(move |at: u32| (0..len).map(|bit| ['a', 'b'][(at >> bit & 1) as usize]).collect()));
+    let mut rule = String::from("user-agent:*\ndisallow:*!");
+    for text in texts.take_while(|text: &String| text.len() < 15) {
+        if rule.len() + text.len() < LIMIT {
+            rule.push('*');
+            rule.push_str(&text);
+        }
+    }
+    Hostile::new(rule.into_bytes()).with(target("/", "b"))
 }
 
 fn nested_tails() -> Hostile {
@@ -415,14 +434,14 @@ fn duplicates_behind_a_filter() -> Hostile {
 
 fn duplicates_in_groups_behind_a_filter() -> Hostile {
     let mut text = String::new();
-    for agent in 0..60 {
+    for agent in 0..120 {
         writeln!(text, "user-agent:{}\nallow:/{}", name(agent), name(agent)).unwrap();
     }
     text.push_str("user-agent:zz\n");
-    for agent in 0..60 {
+    for agent in 0..120 {
         writeln!(text, "user-agent:{}", name(agent)).unwrap();
     }
-    text.push_str(&"allow:*\n".repeat(8000));
+    text.push_str(&"allow:*\n".repeat(1000));
     let groups = ["user-agent:zz\nallow:/!", "user-agent:zzz\nallow:/*a"];
     Hostile::new(filled(text, |at| groups[at % 2].to_owned()))
 }
@@ -515,6 +534,21 @@ fn delimiter_spellings() -> Vec<String> {
 fn mixed_delimiters() -> Hostile {
     let spellings = delimiter_spellings();
     Hostile::new(filled(EVERYONE, |at| format!("disallow:*{}*!", spellings[at]))).with(target("/?", "/"))
+}
+
+/// The run itself is a segment too, so that it is looked for in the path, where no spelling with escapes counts.
+fn mixed_delimiters_beside_raw_ones() -> Hostile {
+    let spellings = delimiter_spellings();
+    let raw: String = (1..30).map(|len| format!("disallow:*{}*!\n", "/".repeat(len))).collect();
+    Hostile::new(filled(EVERYONE.to_owned() + &raw, |at| format!("disallow:*{}*!", spellings[at]))).with(target("/?", "/"))
+}
+
+/// At each octet another rule begins to wait for the run of 13, and all its other spellings have been found.
+fn mixed_delimiters_that_wait() -> Hostile {
+    let long: String = (1..14).map(|first| format!("disallow:*{}{}*!\n", "/".repeat(first), "*%2F////////////".repeat(600))).collect();
+    let spelling = |at: usize| -> String { (0..13).map(|bit| if at >> bit & 1 == 1 { "%2F" } else { "/" }).collect() };
+    let short: String = (1..1 << 13).map(|at| format!("disallow:*{}*!\n", spelling(at))).collect();
+    Hostile::new((EVERYONE.to_owned() + &long + &short).into_bytes()).with(target("/?", "/"))
 }
 
 fn mixed_delimiters_behind_a_gate() -> Hostile {

@@ -2,6 +2,7 @@
 
 mod command;
 mod corpus;
+mod format;
 mod ladder;
 mod layers;
 mod oracle;
