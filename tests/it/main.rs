@@ -3,6 +3,7 @@
 mod command;
 mod corpus;
 mod format;
+mod hostile;
 mod ladder;
 mod layers;
 mod oracle;
