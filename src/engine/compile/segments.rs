@@ -152,13 +152,15 @@ impl Segments {
         let paths = Paths::of(&automaton, &self.needles);
         let mut pool = Vec::new();
         let sequences = self.sequence_words(&mut pool);
-        let needles = self.needle_words(&paths, &mut pool);
-        let segments = self.segment_words(&paths, &mut pool);
-        let [live, live_in_query] = self.live_words(&paths);
+        let segments = self.segment_needles(&paths);
+        let floating = self.floating(&segments);
+        let needles = self.needle_words(&paths, &floating, &mut pool);
+        let live = live_words(&floating, |floating| !floating.as_written.is_empty());
+        let live_in_query = live_words(&floating, |floating| !floating.in_query.is_empty());
         let sequences_at = out.words(&sequences);
         let states_at = automaton.write(&paths, out);
         let needles_at = out.words(&needles);
-        let segments_at = out.words(&segments);
+        let segments_at = out.words(segments.as_flattened());
         let pool_at = out.words(&pool);
         let live_at = [out.words(&live), out.words(&live_in_query)];
         let octets_at = out.octets(&automaton.octets);
@@ -186,61 +188,64 @@ impl Segments {
         words
     }
 
-    /// Needles in the order of their paths.
-    fn needle_words(&self, paths: &Paths, pool: &mut Vec<u32>) -> Vec<u32> {
-        let mut words = Vec::with_capacity(self.needles.len() * layout::NEEDLE_WORDS);
-        for (number, &index) in paths.order.iter().enumerate() {
-            let needle = &self.needles[index as usize];
-            let segments = pool.len() as u32;
-            pool.extend(needle.segments.iter().map(|&(segment, in_query)| segment << 1 | u32::from(in_query)));
-            let tails = pool.len() as u32;
-            pool.extend(needle.tails.iter().flat_map(|&(rank, parent, in_query)| [parent << 1 | u32::from(in_query), rank]));
-            words.extend([needle.octets.len() as u32, paths.heads[number], paths.shorter[number]]);
-            words.extend([segments, needle.segments.len() as u32, tails, needle.tails.len() as u32]);
-        }
-        words
-    }
-
-    /// The floating sequences that begin with each segment: those tied to nothing first.
-    fn floating(&self) -> Vec<Vec<[u32; 2]>> {
-        let mut floating = vec![Vec::new(); self.segment_ids.len()];
-        for (depth, prefix) in [(0, &b""[..]), (1, b"/")] {
-            let Some(&root) = self.roots.get(prefix) else { continue };
-            for &(segment, child) in &self.sequences[root as usize].children {
-                floating[segment as usize].push([depth, child]);
-            }
-        }
-        floating
-    }
-
-    fn segment_words(&self, paths: &Paths, pool: &mut Vec<u32>) -> Vec<u32> {
+    /// The needles of each segment, by number: as written, and decoded plus one.
+    fn segment_needles(&self, paths: &Paths) -> Vec<[u32; 2]> {
         let mut needles = vec![[0, 0]; self.segment_ids.len()];
         for (index, needle) in self.needles.iter().enumerate() {
             for &(segment, in_query) in &needle.segments {
                 needles[segment as usize][usize::from(in_query)] = paths.numbers[index] + u32::from(in_query);
             }
         }
-        let mut words = Vec::with_capacity(needles.len() * layout::SEGMENT_WORDS);
-        for (list, needles) in self.floating().into_iter().zip(needles) {
-            words.extend([pool.len() as u32, list.len() as u32]);
-            words.extend(needles);
-            pool.extend(list.into_iter().flatten());
+        needles
+    }
+
+    /// The floating sequences that begin with each needle: those tied to nothing first.
+    fn floating(&self, segment_needles: &[[u32; 2]]) -> Vec<Floating> {
+        let mut floating = vec![Floating::default(); self.needles.len()];
+        for (depth, prefix) in [(0, &b""[..]), (1, b"/")] {
+            let Some(&root) = self.roots.get(prefix) else { continue };
+            for &(segment, child) in &self.sequences[root as usize].children {
+                let [written, decoded] = segment_needles[segment as usize];
+                floating[written as usize].as_written.push([depth, child]);
+                if let Some(decoded) = decoded.checked_sub(1) {
+                    floating[decoded as usize].in_query.push(child);
+                }
+            }
+        }
+        floating
+    }
+
+    /// Needles in the order of their paths.
+    fn needle_words(&self, paths: &Paths, floating: &[Floating], pool: &mut Vec<u32>) -> Vec<u32> {
+        let mut words = Vec::with_capacity(self.needles.len() * layout::NEEDLE_WORDS);
+        for (number, &index) in paths.order.iter().enumerate() {
+            let (needle, floating) = (&self.needles[index as usize], &floating[number]);
+            words.extend([needle.octets.len() as u32, paths.heads[number], paths.shorter[number]]);
+            words.extend([pool.len() as u32, floating.as_written.len() as u32]);
+            pool.extend(floating.as_written.iter().flatten());
+            words.extend([pool.len() as u32, floating.in_query.len() as u32]);
+            pool.extend(&floating.in_query);
+            words.extend([pool.len() as u32, needle.tails.len() as u32]);
+            pool.extend(needle.tails.iter().flat_map(|&(rank, parent, in_query)| [parent << 1 | u32::from(in_query), rank]));
         }
         words
     }
+}
 
-    /// Which needles begin floating sequences, one bit each: as written, and decoded.
-    fn live_words(&self, paths: &Paths) -> [Vec<u32>; 2] {
-        let floating = self.floating();
-        let mut live = [(); 2].map(|()| vec![0; self.needles.len().div_ceil(32)]);
-        for (index, needle) in self.needles.iter().enumerate() {
-            let number = paths.numbers[index];
-            for &(_, in_query) in needle.segments.iter().filter(|(segment, _)| !floating[*segment as usize].is_empty()) {
-                live[usize::from(in_query)][number as usize / 32] |= 1 << (number % 32);
-            }
-        }
-        live
+/// The floating sequences that begin with a needle: with their depth as written, and in the query.
+#[derive(Debug, Clone, Default)]
+struct Floating {
+    as_written: Vec<[u32; 2]>,
+    in_query: Vec<u32>,
+}
+
+/// One bit each for the needles that `is_live`.
+fn live_words(floating: &[Floating], is_live: impl Fn(&Floating) -> bool) -> Vec<u32> {
+    let mut words = vec![0; floating.len().div_ceil(32)];
+    for (number, _) in floating.iter().enumerate().filter(|(_, floating)| is_live(floating)) {
+        words[number / 32] |= 1 << (number % 32);
     }
+    words
 }
 
 /// The order of the needles.

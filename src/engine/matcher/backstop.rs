@@ -20,12 +20,13 @@
 //!   and so do:  aaa, aa, a      needle   a ── aa ── aaa ── aaaa      one path, one interval, one word of the bitmap
 //! ```
 //!
-//! So the cost is that of reading the target, plus one for each rule that moves. A needle that is waited for too late to count here is looked at
-//! once for each octet of its own at most. Every rule moves through each of its segments at most once.
+//! A needle that could not yet count for whoever stands in front is not looked for: its queue is due where it first could.
+//!
+//! So the cost is that of reading the target, plus one for each rule that moves, and every rule moves through each of its segments at most once.
 
 use crate::engine::program::segments as layout;
 use crate::engine::program::trie as trie_layout;
-use crate::engine::program::view::{SegmentsView, TrieNode, TrieView};
+use crate::engine::program::view::{Needle, SegmentsView, TrieNode, TrieView};
 
 const NONE: u32 = u32::MAX;
 
@@ -35,20 +36,23 @@ struct SequenceState {
     /// The run in which it was found, and where its last segment ended.
     found_in: u32,
     found_at: u32,
-    /// The run in which it began to wait, since where, and who waits behind it.
+    /// The run in which it began to wait, since where, and who waits behind it: for the spelling as written, and for the decoded one.
     waits_in: u32,
     since: u32,
-    next: u32,
+    next: [u32; 2],
 }
 
-/// Who waits for one segment, in one run.
+/// Who waits for a needle, in one run: anywhere, or in the query.
 #[derive(Debug, Clone, Copy, Default)]
 struct Queue {
     run: u32,
     front: u32,
     back: u32,
-    /// How many of the floating sequences that begin with the segment were looked at.
+    /// How many of the floating sequences that begin with the needle were looked at.
     floating: u32,
+    /// Whether it is in a list of those that are due somewhere ahead, and the next one there.
+    is_due: bool,
+    next_due: u32,
 }
 
 /// The state of matching one target, in buffers that outlive it. A number of the run tells what is of this run.
@@ -56,7 +60,10 @@ struct Queue {
 pub(super) struct Progress {
     run: u32,
     sequences: Vec<SequenceState>,
+    /// Two a needle: those who take it anywhere, and those who take it in the query.
     queues: Vec<Queue>,
+    /// By place in the target: the first queue whose front can be served there, and not before.
+    due: Vec<u32>,
     /// Needles that somebody waits for, one bit each, and those that will count once the query begins.
     live: Vec<u32>,
     live_in_query: Vec<u32>,
@@ -135,20 +142,22 @@ impl Progress {
         Some(best)
     }
 
-    fn begin(&mut self, segments: &SegmentsView<'_>, with_floating: bool) -> Option<()> {
+    fn begin(&mut self, segments: &SegmentsView<'_>, target_len: usize, with_floating: bool) -> Option<()> {
         self.run = self.run.wrapping_add(1);
         if self.run == 0 {
             self.sequences.clear();
             self.queues.clear();
             self.run = 1;
         }
-        let (sequence_count, segment_count) = (segments.count(layout::SEQUENCE_COUNT), segments.count(layout::SEGMENT_COUNT));
+        let (sequence_count, queue_count) = (segments.count(layout::SEQUENCE_COUNT), segments.count(layout::NEEDLE_COUNT) * 2);
         if self.sequences.len() < sequence_count {
             self.sequences.resize(sequence_count, SequenceState::default());
         }
-        if self.queues.len() < segment_count {
-            self.queues.resize(segment_count, Queue::default());
+        if self.queues.len() < queue_count {
+            self.queues.resize(queue_count, Queue::default());
         }
+        self.due.clear();
+        self.due.resize(target_len + 1, NONE);
         for (live, which) in [(&mut self.live, layout::LIVE), (&mut self.live_in_query, layout::LIVE_IN_QUERY)] {
             let words = segments.live(which)?;
             live.clear();
@@ -196,7 +205,7 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         if floating_max <= self.best && self.progress.gates.is_empty() {
             return Some(self.best);
         }
-        self.progress.begin(self.segments, floating_max > self.best)?;
+        self.progress.begin(self.segments, self.target.len(), floating_max > self.best)?;
         for (depth, root) in roots.into_iter().filter(|(_, root)| *root > 0) {
             self.mark_found(root as u32 - 1, depth)?;
         }
@@ -224,6 +233,7 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
             if at == self.query {
                 self.enter_query();
             }
+            self.wake(at + 1)?;
             self.needles_end(self.segments.state(state)?.longest, at + 1)?;
         }
         Some(state)
@@ -293,15 +303,13 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         let start = end.checked_sub(needle.len)?;
         // Whoever begins to wait meanwhile sets the bit again.
         self.set_bit(number, false)?;
-        let mut waited_for = false;
-        for index in 0..needle.segment_count {
-            let segment = self.segments.pool.get(needle.segments + index)?;
-            waited_for |= match self.counts(segment & 1 == 1, start) {
-                true => self.segment_ends((segment >> 1) as usize, start, end)?,
-                false => true,
-            };
+        let mut stays = self.floating_ends(&needle, number * 2, start, end)?;
+        stays |= self.queue_ends(number * 2, start, end)?;
+        if self.in_query {
+            stays |= self.floating_in_query_ends(&needle, number * 2 + 1, start, end)?;
+            stays |= self.queue_ends(number * 2 + 1, start, end)?;
         }
-        if waited_for { self.set_bit(number, true) } else { Some(()) }
+        if stays { self.set_bit(number, true) } else { Some(()) }
     }
 
     fn set_bit(&mut self, number: usize, live: bool) -> Option<()> {
@@ -316,43 +324,100 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         !in_query || start > self.query
     }
 
-    /// Moves those on who wait for the segment. Says whether anybody still does.
-    fn segment_ends(&mut self, segment: usize, start: usize, end: usize) -> Option<bool> {
+    /// The queue as it is in this run.
+    fn queue(&mut self, index: usize) -> Option<&mut Queue> {
         let run = self.progress.run;
-        let mut queue = *self.progress.queues.get(segment)?;
+        let queue = self.progress.queues.get_mut(index)?;
         if queue.run != run {
-            queue = Queue { run, front: NONE, back: NONE, floating: 0 };
+            *queue = Queue { run, front: NONE, back: NONE, floating: 0, is_due: false, next_due: NONE };
         }
-        let entry = self.segments.segment(segment)?;
-        let mut floating = queue.floating as usize;
-        while floating < entry.count {
-            let (depth, sequence) = self.segments.pair(entry.floating, floating)?;
+        Some(queue)
+    }
+
+    /// Floating sequences begin where their depth lets them. Says whether some could begin later only.
+    fn floating_ends(&mut self, needle: &Needle, queue: usize, start: usize, end: usize) -> Option<bool> {
+        loop {
+            let at = self.queue(queue)?.floating as usize;
+            if at >= needle.floating_count {
+                return Some(false);
+            }
+            let (depth, sequence) = self.segments.pair(needle.floating, at)?;
             if depth > start {
-                break;
+                return Some(true);
             }
-            floating += 1;
-            // Found sequences may wait for this very segment again, so the queue is written back before.
-            queue.floating = floating as u32;
-            *self.progress.queues.get_mut(segment)? = queue;
-            self.found(sequence as u32, end)?;
-            queue = *self.progress.queues.get(segment)?;
+            self.queue(queue)?.floating += 1;
+            self.found_once(sequence as u32, end)?;
         }
-        while queue.front != NONE {
-            let waiting = *self.progress.sequences.get(queue.front as usize)?;
-            if waiting.since as usize > start {
-                break;
+    }
+
+    /// The same for those that begin with a decoded spelling.
+    fn floating_in_query_ends(&mut self, needle: &Needle, queue: usize, start: usize, end: usize) -> Option<bool> {
+        let at = self.queue(queue)?.floating as usize;
+        if at >= needle.in_query_count || !self.counts(true, start) {
+            return Some(at < needle.in_query_count);
+        }
+        self.queue(queue)?.floating = needle.in_query_count as u32;
+        for index in 0..needle.in_query_count {
+            let sequence = self.segments.pool.get(needle.in_query + index)?;
+            self.found_once(sequence, end)?;
+        }
+        Some(false)
+    }
+
+    /// Moves those on who have waited since `start` or before. If others wait, their needle is looked for once it can count for the first of them. Says
+    /// whether that is at the next octet.
+    fn queue_ends(&mut self, index: usize, start: usize, end: usize) -> Option<bool> {
+        loop {
+            let front = self.queue(index)?.front;
+            if front == NONE {
+                return Some(false);
             }
-            let sequence = queue.front;
-            queue.front = waiting.next;
+            let waiting = *self.progress.sequences.get(front as usize)?;
+            let since = self.since(index, waiting.since as usize);
+            if since > start {
+                self.make_due(index, since + (end - start))?;
+                return Some(false);
+            }
+            let queue = self.queue(index)?;
+            queue.front = waiting.next[index % 2];
             if queue.front == NONE {
                 queue.back = NONE;
             }
-            *self.progress.queues.get_mut(segment)? = queue;
-            self.found(sequence, end)?;
-            queue = *self.progress.queues.get(segment)?;
+            self.found_once(front, end)?;
         }
-        *self.progress.queues.get_mut(segment)? = queue;
-        Some(queue.front != NONE || (queue.floating as usize) < entry.count)
+    }
+
+    /// Where what a queue's waiters take may begin: a decoded spelling behind the first `?`.
+    fn since(&self, queue: usize, since: usize) -> usize {
+        if queue % 2 == 1 { since.max(self.query + 1) } else { since }
+    }
+
+    /// From `end` on, the queue's needle is looked for.
+    fn make_due(&mut self, index: usize, end: usize) -> Option<()> {
+        if self.queue(index)?.is_due {
+            return Some(());
+        }
+        let Some(first) = self.progress.due.get_mut(end) else {
+            return Some(()); // behind the end of the target: never
+        };
+        let next_due = std::mem::replace(first, index as u32);
+        let queue = self.queue(index)?;
+        (queue.is_due, queue.next_due) = (true, next_due);
+        Some(())
+    }
+
+    /// Looks for the needles that can count from `end` on.
+    #[inline]
+    fn wake(&mut self, end: usize) -> Option<()> {
+        let mut index = std::mem::replace(self.progress.due.get_mut(end)?, NONE);
+        while index != NONE {
+            let queue = self.queue(index as usize)?;
+            queue.is_due = false;
+            let next = queue.next_due;
+            self.set_bit(index as usize / 2, true)?;
+            index = next;
+        }
+        Some(())
     }
 
     fn mark_found(&mut self, sequence: u32, at: usize) -> Option<()> {
@@ -360,6 +425,14 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         let state = self.progress.sequences.get_mut(sequence as usize)?;
         (state.found_in, state.found_at) = (run, at as u32);
         Some(())
+    }
+
+    /// The same for a sequence that may have been found in its other spelling.
+    fn found_once(&mut self, sequence: u32, end: usize) -> Option<()> {
+        match self.progress.sequences.get(sequence as usize)?.found_in == self.progress.run {
+            true => Some(()),
+            false => self.found(sequence, end),
+        }
     }
 
     /// A sequence's last segment ended at `end`.
@@ -390,29 +463,26 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         if state.waits_in == run {
             return None; // a sequence waits once; the octets changed
         }
-        *state = SequenceState { waits_in: run, since: since as u32, next: NONE, ..*state };
-        let queue = self.progress.queues.get_mut(segment)?;
-        if queue.run != run {
-            *queue = Queue { run, front: NONE, back: NONE, floating: 0 };
+        *state = SequenceState { waits_in: run, since: since as u32, next: [NONE; 2], ..*state };
+        let entry = self.segments.segment(segment)?;
+        self.join(entry.written * 2, sequence, since)?;
+        match entry.decoded.checked_sub(1) {
+            Some(decoded) => self.join(decoded * 2 + 1, sequence, since),
+            None => Some(()),
         }
-        let last = std::mem::replace(&mut queue.back, sequence as u32);
-        if last == NONE {
-            queue.front = sequence as u32;
-        } else {
-            self.progress.sequences.get_mut(last as usize)?.next = sequence as u32;
-        }
-        self.set_live(segment)
     }
 
-    /// Somebody waits for the segment: its spellings are looked for.
-    fn set_live(&mut self, segment: usize) -> Option<()> {
-        let entry = self.segments.segment(segment)?;
-        self.set_bit(entry.written, true)?;
-        if let Some(decoded) = entry.decoded.checked_sub(1) {
-            let live = if self.in_query { &mut self.progress.live } else { &mut self.progress.live_in_query };
-            *live.get_mut(decoded / 32)? |= 1 << (decoded % 32);
+    /// Puts a sequence at the end of a queue. Its needle is looked for from where it can count for the first in the queue.
+    fn join(&mut self, index: usize, sequence: usize, since: usize) -> Option<()> {
+        let queue = self.queue(index)?;
+        let last = std::mem::replace(&mut queue.back, sequence as u32);
+        if last != NONE {
+            self.progress.sequences.get_mut(last as usize)?.next[index % 2] = sequence as u32;
+            return Some(());
         }
-        Some(())
+        queue.front = sequence as u32;
+        let end = self.since(index, since) + self.segments.needle(index / 2)?.len;
+        self.make_due(index, end)
     }
 
     /// The rules whose last segment is tied to the end: every needle that ends there, and whether what comes before was found in time.

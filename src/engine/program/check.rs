@@ -148,12 +148,15 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
         ensure(needle.len > 0 && (needle.head == index || before.is_some_and(|before| before.head == needle.head)), "needle path")?;
         ensure(needle.head == index || is_longer(before), "needle path")?;
         ensure(needle.shorter <= needle.head && (needle.shorter == 0 || is_longer(view.needle(needle.shorter - 1))), "needle order")?;
-        follows(needle.segments, needle.segment_count)?;
+        follows(needle.floating, needle.floating_count.saturating_mul(2))?;
+        follows(needle.in_query, needle.in_query_count)?;
         follows(needle.tails, needle.tail_count.saturating_mul(2))?;
-        for i in 0..needle.segment_count {
-            let segment = read(view.pool.at(needle.segments + i), "needle segments")?;
-            ensure(segment >> 1 < view.count(segments::SEGMENT_COUNT), "needle segment")?;
+        for i in 0..needle.floating_count {
+            let (depth, sequence) = read(view.pair(needle.floating, i), "floating sequences")?;
+            ensure(depth <= 1 && sequence < sequence_count, "floating sequence")?;
         }
+        let in_query = (needle.in_query..needle.in_query + needle.in_query_count).map(|i| view.pool.at(i));
+        ensure(in_query.into_iter().all(|sequence| sequence < Some(sequence_count) && sequence.is_some()), "floating sequence")?;
         for i in 0..needle.tail_count {
             let (parent, rank) = read(view.pair(needle.tails, i), "needle tails")?;
             ensure(parent >> 1 < sequence_count && rank >= 1 && rank <= top as usize, "needle tail")?;
@@ -163,11 +166,6 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
         let segment = read(view.segment(index), "segment")?;
         let needles = view.count(segments::NEEDLE_COUNT);
         ensure(segment.written < needles && segment.decoded <= needles, "segment needles")?;
-        follows(segment.floating, segment.count.saturating_mul(2))?;
-        for i in 0..segment.count {
-            let (depth, sequence) = read(view.pair(segment.floating, i), "segment table")?;
-            ensure(depth <= 1 && sequence < sequence_count, "floating segment")?;
-        }
     }
     Ok(())
 }

@@ -154,11 +154,11 @@ pub(crate) mod segments {
     pub(crate) const SEQUENCE_WORDS: usize = 5;
     /// A state: fail, first child, child count, the longest needle that ends here plus one.
     pub(crate) const STATE_WORDS: usize = 4;
-    /// A needle: length, head of its path, the next shorter needle that ends where the head does plus one, segments (pool index), segment
-    /// count, tails (pool index of pairs), tail count.
-    pub(crate) const NEEDLE_WORDS: usize = 7;
-    /// A segment: floating sequences that start with it (pool index of pairs), count, needle of its spelling, needle of the decoded spelling plus one.
-    pub(crate) const SEGMENT_WORDS: usize = 4;
+    /// A needle: length, head of its path, the next shorter needle that ends where the head does plus one, floating sequences that begin with it
+    /// (pool index of pairs), their count, those that begin with it in the query (pool index), their count, tails (pool index of pairs), their count.
+    pub(crate) const NEEDLE_WORDS: usize = 9;
+    /// A segment: needle of its spelling, needle of the decoded spelling plus one.
+    pub(crate) const SEGMENT_WORDS: usize = 2;
 }
 
 /// How a block finds its verdicts.

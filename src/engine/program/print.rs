@@ -140,11 +140,22 @@ fn print_segments(f: &mut fmt::Formatter<'_>, view: &SegmentsView<'_>) -> fmt::R
         }
         writeln!(f)?;
     }
+    for index in 0..view.count(segments::SEGMENT_COUNT) {
+        let Some(segment) = view.segment(index) else { break };
+        write!(f, "  segment {index}: needle {}", segment.written)?;
+        match segment.decoded.checked_sub(1) {
+            Some(decoded) => writeln!(f, ", in the query {decoded}")?,
+            None => writeln!(f)?,
+        }
+    }
     for index in 0..view.count(segments::NEEDLE_COUNT) {
         let Some(needle) = view.needle(index) else { break };
         write!(f, "  needle {index} of {} octets, path from {}:", needle.len, needle.head)?;
-        for segment in (0..needle.segment_count).map_while(|i| view.pool.get(needle.segments + i)) {
-            write!(f, " segment {}{}", segment >> 1, if segment & 1 == 1 { " (in the query)" } else { "" })?;
+        for (depth, sequence) in (0..needle.floating_count).map_while(|i| view.pair(needle.floating, i)) {
+            write!(f, " [sequence {sequence} from {depth}]")?;
+        }
+        for sequence in (0..needle.in_query_count).map_while(|i| view.pool.get(needle.in_query + i)) {
+            write!(f, " [sequence {sequence} in the query]")?;
         }
         for (parent, rank) in (0..needle.tail_count).map_while(|i| view.pair(needle.tails, i)) {
             write!(f, " [rank {rank} at end behind {}]", parent >> 1)?;

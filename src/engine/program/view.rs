@@ -115,17 +115,19 @@ pub(crate) struct Needle {
     pub(crate) head: usize,
     /// The next shorter needle that ends wherever the head does, plus one.
     pub(crate) shorter: usize,
-    pub(crate) segments: usize,
-    pub(crate) segment_count: usize,
+    /// Floating sequences that begin with it: pairs of depth and sequence.
+    pub(crate) floating: usize,
+    pub(crate) floating_count: usize,
+    /// Floating sequences that begin with it in the query.
+    pub(crate) in_query: usize,
+    pub(crate) in_query_count: usize,
     pub(crate) tails: usize,
     pub(crate) tail_count: usize,
 }
 
-/// A segment: the floating sequences that begin with it, and its spellings.
+/// A segment: its spellings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentEntry {
-    pub(crate) floating: usize,
-    pub(crate) count: usize,
     pub(crate) written: usize,
     /// The needle of the decoded spelling, plus one.
     pub(crate) decoded: usize,
@@ -189,22 +191,19 @@ impl<'a> SegmentsView<'a> {
             len: self.needles.at(at)?,
             head: self.needles.at(at + 1)?,
             shorter: self.needles.at(at + 2)?,
-            segments: self.needles.at(at + 3)?,
-            segment_count: self.needles.at(at + 4)?,
-            tails: self.needles.at(at + 5)?,
-            tail_count: self.needles.at(at + 6)?,
+            floating: self.needles.at(at + 3)?,
+            floating_count: self.needles.at(at + 4)?,
+            in_query: self.needles.at(at + 5)?,
+            in_query_count: self.needles.at(at + 6)?,
+            tails: self.needles.at(at + 7)?,
+            tail_count: self.needles.at(at + 8)?,
         })
     }
 
     #[inline(always)]
     pub(crate) fn segment(&self, index: usize) -> Option<SegmentEntry> {
         let at = index * segments::SEGMENT_WORDS;
-        Some(SegmentEntry {
-            floating: self.segments.at(at)?,
-            count: self.segments.at(at + 1)?,
-            written: self.segments.at(at + 2)?,
-            decoded: self.segments.at(at + 3)?,
-        })
+        Some(SegmentEntry { written: self.segments.at(at)?, decoded: self.segments.at(at + 1)? })
     }
 
     /// The needles that begin floating sequences, one bit each: as written (`segments::LIVE`) or decoded (`segments::LIVE_IN_QUERY`).
