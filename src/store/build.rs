@@ -137,7 +137,7 @@ impl Interner {
         }
         let id = (self.index.len() / layout::INDEX_LEN) as u32;
         candidates.push(id);
-        self.index.extend(Index::write(self.data.len(), octets, raw_len));
+        self.index.extend(Index::write(id, self.data.len(), octets, raw_len));
         self.data.extend_from_slice(octets);
         id
     }
@@ -289,7 +289,7 @@ impl Builder {
         let mut keys: Vec<&str> = Vec::new();
         for group in entries.chunk_by(|a, b| a.key == b.key) {
             let first = (snapshots.len() / layout::SNAPSHOT_LEN) as u32;
-            snapshots.extend(group.iter().flat_map(|entry| snapshot_record(entry, &mut strings)));
+            snapshots.extend((first..).zip(group).flat_map(|(index, entry)| snapshot_record(entry, index, &mut strings)));
             origins.extend(origin_record(&group[0].key, first, group.len() as u32, &mut strings));
             keys.push(&group[0].key);
         }
@@ -364,7 +364,7 @@ fn origin_record(key: &str, first: u32, count: u32, strings: &mut Vec<u8>) -> [u
     record
 }
 
-fn snapshot_record(entry: &Entry, strings: &mut Vec<u8>) -> [u8; layout::SNAPSHOT_LEN] {
+fn snapshot_record(entry: &Entry, index: u32, strings: &mut Vec<u8>) -> [u8; layout::SNAPSHOT_LEN] {
     let mut record = [0; layout::SNAPSHOT_LEN];
     let mut put = |at: usize, octets: &[u8]| record[at..at + octets.len()].copy_from_slice(octets);
     let (seconds, time_kind) = layout::time_fields(entry.time);
@@ -382,7 +382,7 @@ fn snapshot_record(entry: &Entry, strings: &mut Vec<u8>) -> [u8; layout::SNAPSHO
     put(48, &entry.compiled.map_or(0, |compiled| compiled.read_len).to_le_bytes());
     put(56, &entry.digest);
     strings.extend_from_slice(&entry.final_url);
-    let check = layout::snapshot_check(&record);
+    let check = layout::snapshot_check(&record, entry.key.as_bytes(), index);
     record[layout::SNAPSHOT_CHECK..layout::SNAPSHOT_CHECK + 4].copy_from_slice(&check.to_le_bytes());
     record
 }

@@ -50,9 +50,10 @@ pub(super) fn checksum(octets: &[u8]) -> u64 {
     xxh3_64(octets)
 }
 
-/// The checksum of an indexed thing covers how long it was before compression: no damaged length is ever allocated.
-pub(super) fn entry_checksum(octets: &[u8], raw_len: u64) -> u64 {
-    xxh3_64_with_seed(octets, raw_len)
+/// The checksum of an indexed thing covers how long it was before compression, so that no damaged length is ever allocated, and its place in the
+/// index, so that no other stands in for it.
+pub(super) fn entry_checksum(octets: &[u8], raw_len: u64, index: u64) -> u64 {
+    xxh3_64_with_seed(octets, raw_len ^ index << 40)
 }
 
 pub(super) fn hash(key: &[u8], seed: u64) -> u64 {
@@ -68,9 +69,11 @@ pub(super) fn origin_check(key: &[u8], first_snapshot: u32, count: u32) -> u32 {
     xxh3_64_with_seed(key, u64::from(first_snapshot) << 32 | u64::from(count)) as u32
 }
 
-pub(super) fn snapshot_check(record: &[u8]) -> u32 {
+/// The check of a snapshot covers whose it is and its place, so that no other stands in for it.
+pub(super) fn snapshot_check(record: &[u8], key: &[u8], index: u32) -> u32 {
     let (front, rest) = record.split_at(SNAPSHOT_CHECK);
-    xxh3_64_with_seed(front, xxh3_64(&rest[4..])) as u32
+    let owner = xxh3_64_with_seed(key, u64::from(index));
+    xxh3_64_with_seed(front, xxh3_64_with_seed(&rest[4..], owner)) as u32
 }
 
 /// Where each section lies, and its checksum.
@@ -212,6 +215,7 @@ pub(super) fn padding(len: usize) -> &'static [u8] {
 pub(super) struct Index<'s> {
     pub(super) octets: &'s [u8],
     pub(super) raw_len: u64,
+    index: u64,
     checksum: u64,
 }
 
@@ -220,17 +224,17 @@ impl<'s> Index<'s> {
         let record = index.get(at.checked_mul(INDEX_LEN)?..)?.get(..INDEX_LEN)?;
         let (offset, len) = (usize::try_from(u64_at(record, 0)?).ok()?, usize::try_from(u64_at(record, 8)?).ok()?);
         let octets = data.get(offset..)?.get(..len)?;
-        Some(Index { octets, raw_len: u64_at(record, 16)?, checksum: u64_at(record, 24)? })
+        Some(Index { octets, raw_len: u64_at(record, 16)?, index: at as u64, checksum: u64_at(record, 24)? })
     }
 
     /// Whether the octets are those that were written.
     pub(super) fn is_sound(&self) -> bool {
-        entry_checksum(self.octets, self.raw_len) == self.checksum
+        entry_checksum(self.octets, self.raw_len, self.index) == self.checksum
     }
 
-    pub(super) fn write(offset: usize, octets: &[u8], raw_len: usize) -> [u8; INDEX_LEN] {
+    pub(super) fn write(index: u32, offset: usize, octets: &[u8], raw_len: usize) -> [u8; INDEX_LEN] {
         let mut record = [0; INDEX_LEN];
-        let words = [offset as u64, octets.len() as u64, raw_len as u64, entry_checksum(octets, raw_len as u64)];
+        let words = [offset as u64, octets.len() as u64, raw_len as u64, entry_checksum(octets, raw_len as u64, u64::from(index))];
         for (i, word) in words.into_iter().enumerate() {
             record[i * 8..i * 8 + 8].copy_from_slice(&word.to_le_bytes());
         }

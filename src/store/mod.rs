@@ -125,9 +125,9 @@ impl Store {
         Ok(Store { octets, sections, meta, dialect, programs, rule_tables })
     }
 
-    /// Whether a file whose first octets are `head` is meant as a store, be its label damaged or not.
+    /// Whether a file whose first octets are `head` is meant as a store, be its label damaged a little or not.
     pub fn is_store(head: &[u8]) -> bool {
-        head.first() == Some(&layout::LABEL[0]) || head.get(1..4) == Some(&layout::LABEL[1..4])
+        head.iter().zip(&layout::LABEL).filter(|(octet, label)| octet == label).count() >= 6
     }
 
     fn section(&self, section: usize) -> &[u8] {
@@ -246,11 +246,11 @@ impl Store {
         self.section(layout::STRINGS).get(usize::try_from(offset).ok()?..)?.get(..len as usize)
     }
 
-    fn snapshot(&self, index: u32) -> Result<Snapshot<'_>, Corrupt> {
+    fn snapshot(&self, key: &[u8], index: u32) -> Result<Snapshot<'_>, Corrupt> {
         let at = index as usize * layout::SNAPSHOT_LEN;
         let record = self.section(layout::SNAPSHOTS).get(at..).and_then(|rest| rest.get(..layout::SNAPSHOT_LEN));
         let record = record.ok_or(Corrupt::new("snapshot record"))?;
-        if u32_at(record, layout::SNAPSHOT_CHECK) != Some(layout::snapshot_check(record)) {
+        if u32_at(record, layout::SNAPSHOT_CHECK) != Some(layout::snapshot_check(record, key, index)) {
             return Err(Corrupt::new("snapshot record"));
         }
         self.read_snapshot(record).ok_or(Corrupt::new("snapshot record"))
@@ -385,8 +385,8 @@ impl<'s> Origin<'s> {
 
     /// Its snapshots, oldest first; undated ones before all others.
     pub fn snapshots(&self) -> impl ExactSizeIterator<Item = Result<Snapshot<'s>, Corrupt>> + use<'s> {
-        let store = self.store;
-        (self.first_snapshot..self.first_snapshot.saturating_add(self.snapshot_count)).map(move |index| store.snapshot(index))
+        let (store, key) = (self.store, self.key);
+        (self.first_snapshot..self.first_snapshot.saturating_add(self.snapshot_count)).map(move |index| store.snapshot(key, index))
     }
 
     /// The newest snapshot.
@@ -396,7 +396,7 @@ impl<'s> Origin<'s> {
     /// [`Corrupt`] when its record does not pass its check.
     pub fn newest(&self) -> Result<Snapshot<'s>, Corrupt> {
         let last = self.snapshot_count.checked_sub(1).and_then(|last| self.first_snapshot.checked_add(last));
-        self.store.snapshot(last.ok_or(Corrupt::new("an origin without snapshots"))?)
+        self.store.snapshot(self.key, last.ok_or(Corrupt::new("an origin without snapshots"))?)
     }
 }
 

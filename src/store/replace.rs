@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 const BUFFER_LEN: usize = 1 << 18;
 
@@ -17,7 +17,7 @@ pub struct Replacement(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Beside(BufWriter<NamedTempFile>, PathBuf),
+    Beside(BufWriter<File>, TempPath, PathBuf),
     InPlace(BufWriter<File>),
 }
 
@@ -28,6 +28,11 @@ impl Replacement {
     ///
     /// When the folder does not let one.
     pub fn beside(path: &Path) -> io::Result<Replacement> {
+        // Names of what a process has open: a regular file behind one is somebody's stream.
+        if ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) {
+            let file = OpenOptions::new().append(true).open(path)?;
+            return Ok(Replacement(Kind::InPlace(BufWriter::with_capacity(BUFFER_LEN, file))));
+        }
         let path = match path.canonicalize() {
             Ok(target) => target,
             Err(_) => path.to_path_buf(),
@@ -57,8 +62,8 @@ impl Replacement {
         if let Some(permissions) = replaced {
             file.as_file().set_permissions(permissions)?;
         }
-        let file = BufWriter::with_capacity(BUFFER_LEN, file);
-        Ok(Replacement(Kind::Beside(file, path)))
+        let (file, temporary) = file.into_parts();
+        Ok(Replacement(Kind::Beside(BufWriter::with_capacity(BUFFER_LEN, file), temporary, path)))
     }
 
     /// Puts the file in its place, once all of it is on disk.
@@ -69,10 +74,10 @@ impl Replacement {
     pub fn commit(self) -> io::Result<()> {
         match self.0 {
             Kind::InPlace(mut file) => file.flush(),
-            Kind::Beside(file, path) => {
+            Kind::Beside(file, temporary, path) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.as_file().sync_all()?;
-                file.persist(&path).map_err(|error| error.error)?;
+                file.sync_all()?;
+                temporary.persist(&path).map_err(|error| error.error)?;
                 Ok(())
             }
         }
@@ -82,14 +87,14 @@ impl Replacement {
 impl Write for Replacement {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Kind::Beside(file, _) => file.write(octets),
+            Kind::Beside(file, ..) => file.write(octets),
             Kind::InPlace(file) => file.write(octets),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Kind::Beside(file, _) => file.flush(),
+            Kind::Beside(file, ..) => file.flush(),
             Kind::InPlace(file) => file.flush(),
         }
     }

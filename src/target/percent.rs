@@ -122,6 +122,18 @@ impl Pass {
         (Piece::Decoded(value), 3)
     }
 
+    /// Appends the canonical form of a literal stretch.
+    fn run(&mut self, mut rest: &[u8], out: &mut Vec<u8>) {
+        while !rest.is_empty() {
+            let (piece, taken) = self.step(rest);
+            match piece {
+                Piece::Raw(octet) | Piece::Decoded(octet) => out.push(octet),
+                Piece::Escape(octet) => push_escape(octet, out),
+            }
+            rest = &rest[taken..];
+        }
+    }
+
     fn escape(&mut self, octet: u8) -> Piece {
         self.since_broken = 0;
         Piece::Escape(octet)
@@ -157,16 +169,7 @@ pub fn canonical_target(raw: &[u8], out: &mut Vec<u8>) {
     if raw.first() != Some(&b'/') {
         out.push(b'/');
     }
-    let mut pass = Pass::default();
-    let mut rest = raw;
-    while !rest.is_empty() {
-        let (piece, taken) = pass.step(rest);
-        match piece {
-            Piece::Raw(octet) | Piece::Decoded(octet) => out.push(octet),
-            Piece::Escape(octet) => push_escape(octet, out),
-        }
-        rest = &rest[taken..];
-    }
+    Pass::default().run(raw, out);
 }
 
 /// `raw` up to its first `#`.
@@ -197,10 +200,7 @@ pub fn is_canonical_target(raw: &[u8]) -> bool {
 /// assert_eq!(out, b"/bar/*.php%24$");
 /// ```
 pub fn canonical_pattern(value: &[u8], out: &mut Vec<u8>) {
-    let (mut rest, anchored) = match value.strip_suffix(b"$") {
-        Some(body) => (body, true),
-        None => (value, false),
-    };
+    let (mut rest, anchored) = without_anchor(value);
     let mut pass = Pass::default();
     while !rest.is_empty() {
         if rest[0] == b'*' {
@@ -227,9 +227,10 @@ pub fn canonical_pattern(value: &[u8], out: &mut Vec<u8>) {
 /// ```
 /// use robosieve::percent::{Parts, canonical_pattern};
 ///
-/// let mut text = Vec::new();
-/// canonical_pattern(b"/a*next=%2Fb*.php$", &mut text);
-/// let parts = Parts::of(&text);
+/// let value = b"/a*next=%2fb*.php$";
+/// let mut pattern = Vec::new();
+/// canonical_pattern(value, &mut pattern);
+/// let parts = Parts::of(&pattern, value);
 /// assert_eq!(parts.prefix, b"/a");
 /// assert_eq!(parts.segments[0].octets, b"next=%2Fb");
 /// assert_eq!(parts.segments[0].in_query.as_deref(), Some(&b"next=/b"[..]));
@@ -257,41 +258,49 @@ pub struct Segment {
 }
 
 impl Parts {
-    /// Takes apart a pattern that [`canonical_pattern`] made.
-    pub fn of(text: &[u8]) -> Parts {
-        let (body, mut anchored) = match text.strip_suffix(b"$") {
-            Some(body) => (body, true),
-            None => (text, false),
-        };
-        let mut stretches = body.split(|&octet| octet == b'*');
-        let prefix = literal(stretches.next().unwrap_or_default());
+    /// Takes apart the pattern that [`canonical_pattern`] made of a rule's value.
+    pub fn of(pattern: &[u8], value: &[u8]) -> Parts {
+        let (body, mut anchored) = without_anchor(pattern);
+        // Raw stars are the only ones on both sides, so the stretches correspond.
+        let mut stretches = body.split(is_star).zip(without_anchor(value).0.split(is_star));
+        let prefix = stretches.next().map(|(stretch, _)| literal(stretch)).unwrap_or_default();
         if body.ends_with(b"*") {
             anchored = false; // `*$` is `*`: the star takes what the anchor would ask for
         }
-        let segments = stretches.filter(|stretch| !stretch.is_empty()).map(Segment::of).collect();
+        let segments = stretches.filter(|(stretch, _)| !stretch.is_empty()).map(|(stretch, raw)| Segment::of(stretch, raw)).collect();
         Parts { prefix, segments, anchored }
     }
 }
 
+/// Whether a canonical pattern has a stretch of two spellings: of such a one, the second depends on the rule's value.
+pub fn has_two_spellings(pattern: &[u8]) -> bool {
+    memchr::memchr(b'*', pattern).is_some_and(|star| has_escaped_delimiter(&pattern[star..]))
+}
+
+fn has_escaped_delimiter(octets: &[u8]) -> bool {
+    memchr::memchr_iter(b'%', octets).any(|at| escape_value(&octets[at..]).is_some_and(|value| DECODED_IN_QUERY.contains(value)))
+}
+
+fn without_anchor(value: &[u8]) -> (&[u8], bool) {
+    match value.strip_suffix(b"$") {
+        Some(body) => (body, true),
+        None => (value, false),
+    }
+}
+
+fn is_star(octet: &u8) -> bool {
+    *octet == b'*'
+}
+
 impl Segment {
-    fn of(stretch: &[u8]) -> Segment {
-        let octets = literal(stretch);
-        let mut decoded = Vec::new();
-        let mut rest = &octets[..];
-        while let Some(&octet) = rest.first() {
-            match escape_value(rest) {
-                Some(value) if octet == b'%' && DECODED_IN_QUERY.contains(value) => {
-                    decoded.push(value);
-                    rest = &rest[3..];
-                }
-                _ => {
-                    decoded.push(octet);
-                    rest = &rest[1..];
-                }
-            }
-        }
-        let in_query = (decoded.len() != octets.len()).then_some(decoded);
-        Segment { octets, in_query }
+    /// The second spelling is what the pass makes of the stretch where it stands in a query: so a rule meets its own text there too.
+    fn of(stretch: &[u8], raw: &[u8]) -> Segment {
+        let in_query = has_escaped_delimiter(stretch).then(|| {
+            let mut out = Vec::with_capacity(raw.len());
+            Pass { in_query: true, since_broken: 0 }.run(raw, &mut out);
+            out
+        });
+        Segment { octets: literal(stretch), in_query }
     }
 }
 
@@ -374,13 +383,17 @@ mod tests {
 
     #[test]
     fn parts_of_patterns() {
-        let parts = Parts::of(b"/a**b%2A*c*$");
+        let of = |value: &[u8]| Parts::of(&pattern(value), value);
+        let parts = of(b"/a**b%2A*c*$");
         assert_eq!(parts.prefix, b"/a");
         assert_eq!(parts.segments.iter().map(|s| &s.octets[..]).collect::<Vec<_>>(), [&b"b*"[..], b"c"]);
         assert!(!parts.anchored);
-        assert_eq!(Parts::of(b"*"), Parts { prefix: vec![], segments: vec![], anchored: false });
-        assert!(Parts::of(b"/x$").anchored);
-        assert_eq!(Parts::of(b"/%2F*x").prefix, b"/%2F");
+        assert_eq!(of(b"*"), Parts { prefix: vec![], segments: vec![], anchored: false });
+        assert!(of(b"/x$").anchored);
+        assert_eq!(of(b"/%2f*x").prefix, b"/%2F");
+        // The digit stays an escape behind a broken `%`, which only the query brings near to it.
+        let both = of(b"/*%%2F%31").segments.remove(0);
+        assert_eq!((&both.octets[..], both.in_query.as_deref()), (&b"%%2F1"[..], Some(&b"%/%31"[..])));
     }
 
     #[test]

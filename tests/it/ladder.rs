@@ -319,3 +319,19 @@ fn each_rung_is_chosen_where_it_applies() {
     assert_eq!(choice("Disallow: /abc", &unmerged), (Rung::Backstop, false, true));
     assert_eq!(choice("Disallow: /", &default.with_rung(Some(Rung::Backstop))).0, Rung::Backstop);
 }
+
+/// A rule without stars but one in front matches its own text, in a path and in a query.
+#[test]
+fn a_rule_meets_its_own_text() {
+    for text in ["%%2F%41", "%%2F%31", "%2%2F%41x", "%%3A%%2F%4", "a%2Fb%3a", "%%%2F%66%2f%2", "%4%5B%41"] {
+        let robots = format!("User-agent: *\nDisallow: /*{text}\n");
+        let oracle = Oracle::parse(robots.as_bytes());
+        let mut ladder = Ladder::new(robots.as_bytes(), all_options());
+        let agent = Agent::token("*").unwrap();
+        for url in [format!("http://h/x{text}"), format!("http://h/x?{text}"), format!("http://h/?a={text}/b")] {
+            let answer = ladder.decide(&agent, url.as_bytes());
+            assert_eq!(answer, (Verdict::Disallow, Reason::Rule, 2), "{url}");
+            assert_eq!(answer, right_answer(&oracle, &agent, url.as_bytes()));
+        }
+    }
+}

@@ -275,18 +275,6 @@ fn canonical(input: &[u8], in_query: &mut bool) -> Canonical {
     Canonical { octets, specials }
 }
 
-/// A canonical stretch as it reads in a query: the delimiters that kept their escapes as raw octets.
-fn decoded_delimiters(stretch: &[u8]) -> Vec<u8> {
-    let mut octets = Vec::new();
-    let mut at = 0;
-    while at < stretch.len() {
-        let delimiter = escape(&stretch[at..]).filter(|meant| b":/?@[]".contains(meant));
-        octets.push(delimiter.unwrap_or(stretch[at]));
-        at += if delimiter.is_some() { 3 } else { 1 };
-    }
-    octets
-}
-
 /// The octet that the escape at the start of `text` means. None if no two hex digits follow the
 /// `%`.
 fn escape(text: &[u8]) -> Option<u8> {
@@ -345,7 +333,7 @@ impl Pattern {
             }
             let stretch = canonical(text, &mut question_mark_seen);
             specificity += stretch.octets.len() + 2 * stretch.specials;
-            let in_query = (stars_before > 0).then(|| decoded_delimiters(&stretch.octets));
+            let in_query = (stars_before > 0).then(|| canonical(text, &mut true).octets);
             if !text.is_empty() {
                 let written = stretch.octets;
                 parts.push(Part::Stretch { written, in_query });

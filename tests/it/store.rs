@@ -98,6 +98,26 @@ fn a_store_cut_at_any_length_is_an_error() {
     assert!(error.contains("octets"), "{error}");
 }
 
+/// Records that change places, with nothing else touched: each is bound to its place and its owner.
+#[test]
+fn records_in_each_others_place_are_corrupt() {
+    let sound = octets(true);
+    let word = |at: usize| u64::from_le_bytes(sound[at..at + 8].try_into().unwrap()) as usize;
+    // Section table: offset and length of the snapshot records, and of the program index.
+    for (section, record_len) in [(3, 88), (4, 32)] {
+        let (offset, len) = (word(64 + section * 24), word(64 + section * 24 + 8));
+        assert!(len >= 2 * record_len);
+        let mut swapped = sound.clone();
+        for at in 0..record_len {
+            swapped.swap(offset + at, offset + len - record_len + at);
+        }
+        let store = Store::from_octets(swapped).unwrap();
+        assert!(store.verify().is_err());
+        let reasons: Vec<_> = answers(&store, true).into_iter().flatten().filter_map(|answer| answer.1).collect();
+        assert!(reasons.contains(&Reason::Corrupt), "section {section}: {reasons:?}");
+    }
+}
+
 #[test]
 fn foreign_files_are_named_so() {
     let message = |octets: &[u8]| Store::from_octets(octets.to_vec()).unwrap_err().to_string();

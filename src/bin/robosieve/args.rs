@@ -135,8 +135,8 @@ pub struct ByteLimit(pub Option<usize>);
 
 #[derive(Debug, Args)]
 pub struct ThreadArgs {
-    /// Threads to use [default: one a core]
-    #[arg(long, value_name = "N")]
+    /// Threads to use, 1 to 256 [default: one a core]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -297,6 +297,10 @@ fn byte_limit(text: &str) -> Result<ByteLimit, String> {
         "none" => Ok(ByteLimit(None)),
         number => number.parse().map(|limit| ByteLimit(Some(limit))).map_err(|_| "give a number of octets, or none".to_owned()),
     }
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().ok().filter(|count: &NonZeroUsize| count.get() <= 256).ok_or_else(|| "give a number from 1 to 256".to_owned())
 }
 
 fn undecided(text: &str) -> Result<UndecidedArg, String> {

@@ -13,7 +13,7 @@ use robosieve::pipeline::{Batch, Evaluator, RunError, Source, Summary, run as ru
 use robosieve::program::Detail;
 
 use crate::args::{CheckArgs, CheckFormat};
-use crate::exit::{Exit, Failure, say};
+use crate::exit::{Exit, Failure, STDOUT, say};
 use crate::{agents, policies};
 
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -54,11 +54,11 @@ fn ask(source: &mut dyn Source<'static>, evaluator: &Evaluator<'_>, sink: impl r
     let mut sink = sink;
     let mut relay = Shorten(source);
     let summary = run_pipeline(&mut relay, evaluator, &mut sink, NonZeroUsize::MIN).map_err(|error| match error {
-        RunError::Sink(error) => Failure::of("standard output", &error),
+        RunError::Sink(error) => Failure::of(STDOUT, &error),
         RunError::Source(error) => Failure::of("standard input", &error),
         other => Failure::from(other),
     })?;
-    io::stdout().flush().map_err(|error| Failure::of("standard output", &error))?;
+    io::stdout().flush().map_err(|error| Failure::of(STDOUT, &error))?;
     Ok(summary)
 }
 

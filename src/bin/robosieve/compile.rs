@@ -1,5 +1,6 @@
 //! `compile`: policies into a store.
 
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,8 +11,8 @@ use robosieve::store::build::Builder;
 use robosieve::store::replace::Replacement;
 
 use crate::args::CompileArgs;
-use crate::exit::{Exit, Failure, say};
-use crate::policies::{report_conflicts, report_left_out};
+use crate::exit::{Exit, Failure, say, shown};
+use crate::policies::{is_store, report_conflicts, report_left_out};
 use crate::summary::grouped;
 
 pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
@@ -22,19 +23,22 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     if args.output == Path::new("-") {
         return Err(Failure::new("a store is read through a map, so it goes to a file: give --output FILE"));
     }
-    let failed = |error: std::io::Error| Failure::of(args.output.display(), &error);
+    if fs::metadata(&args.output).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) && !is_store(&args.output)? {
+        return Err(Failure::new(format!("{} is there and is no store: give another name, or remove it", shown(&args.output))));
+    }
+    let failed = |error: std::io::Error| Failure::of(shown(&args.output), &error);
     let replacement = Replacement::beside(&args.output).map_err(failed)?;
     let mut left_out_count = 0;
     for input in &args.inputs {
         if !input.is_dir() {
-            let metadata = std::fs::metadata(input).map_err(|error| Failure::of(input.display(), &error))?;
+            let metadata = std::fs::metadata(input).map_err(|error| Failure::of(shown(&input), &error))?;
             let what = if metadata.is_file() { "a file" } else { "neither a file nor a directory" };
             return Err(Failure::new(format!(
                 "{} is {what}: give a directory of robots.txt files, each named by its origin",
-                input.display()
+                shown(&input)
             )));
         }
-        let left_out = pool.install(|| add_directory(&mut builder, input)).map_err(|error| Failure::of(input.display(), &error))?;
+        let left_out = pool.install(|| add_directory(&mut builder, input)).map_err(|error| Failure::of(shown(&input), &error))?;
         report_left_out(&left_out);
         left_out_count += left_out.len();
     }
@@ -61,7 +65,7 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     }
     say!(
         "{}: {} origins, {} programs, {} octets, in {:.2} s",
-        args.output.display(),
+        shown(&args.output),
         grouped(store.origin_count() as u64),
         grouped(store.program_count() as u64),
         grouped(len),

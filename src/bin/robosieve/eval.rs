@@ -14,14 +14,14 @@ use robosieve::pipeline::{Discard, Evaluator, RunError, Sink, Source, run as run
 use robosieve::store::map::{Octets, open as open_map};
 
 use crate::args::{EvalArgs, OutputFormat, RunArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, shown};
 use crate::output::Output;
 use crate::summary::Report;
 use crate::{agents, policies};
 
 pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
     let format = args.output.as_deref().map(|path| output_format(path, args.output_format)).transpose()?;
-    Output::all_apart(&[args.output.as_deref(), args.run.summary_json.as_deref()])?;
+    Output::all_apart(&[args.output.as_deref(), args.run.summary_json.as_deref()], &kept(&args.run))?;
     let output = args.output.as_deref().map(Output::create).transpose()?;
     with_evaluator(&args.run, |evaluator, report| {
         let Some((output, format)) = output.zip(format) else {
@@ -65,9 +65,14 @@ fn output_format(path: &Path, given: Option<OutputFormat>) -> Result<OutputForma
         Some("txt") => Ok(OutputFormat::Text),
         _ => Err(Failure::new(format!(
             "{}: the name does not say how to write it: end it with .arrow, .jsonl or .txt, or give --output-format",
-            path.display()
+            shown(&path)
         ))),
     }
+}
+
+/// What a run reads and must keep. The list may be replaced: it is mapped, and its successor complete.
+pub fn kept(args: &RunArgs) -> Vec<&Path> {
+    std::iter::once(&args.policies.policies).chain(&args.agents.agent_file).map(|path| path.as_path()).collect()
 }
 
 /// Opens everything that a run reads, does `work`, and prints the summary.
@@ -117,7 +122,7 @@ fn run_lines<'s>(
 ) -> Result<robosieve::pipeline::Summary, Failure> {
     run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| match error {
         RunError::Sink(error) if !error.get_ref().is_some_and(|inner| inner.is::<NoAnswer>()) => Failure::from(error),
-        RunError::Sink(error) | RunError::Source(error) => Failure::of(args.urls.display(), &error),
+        RunError::Sink(error) | RunError::Source(error) => Failure::of(shown(&args.urls), &error),
         other => Failure::from(other),
     })
 }
@@ -132,7 +137,7 @@ impl Input {
         if path == Path::new("-") {
             return Ok(Input::Stream(Box::new(io::stdin())));
         }
-        let failed = |error: io::Error| Failure::of(path.display(), &error);
+        let failed = |error: io::Error| Failure::of(shown(&path), &error);
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_file() || metadata.is_dir() {
             return open_map(path).map(Input::Mapped).map_err(failed);

@@ -1,6 +1,7 @@
 //! How the command ends.
 
 use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 use std::{fmt, io};
 
@@ -15,6 +16,14 @@ macro_rules! say {
     }};
 }
 pub(crate) use say;
+
+/// What messages call standard output. Only there is a reader that went away no error.
+pub const STDOUT: &str = "standard output";
+
+/// A path as messages show it.
+pub fn shown(path: &Path) -> String {
+    to_terminal_text(path.as_os_str().as_encoded_bytes()).into_owned()
+}
 
 /// The exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,8 +57,8 @@ impl Failure {
     /// A failure of the file or stream of that name.
     pub fn of(name: impl fmt::Display, error: &io::Error) -> Failure {
         Failure {
+            broken_pipe: error.kind() == io::ErrorKind::BrokenPipe && name.to_string() == STDOUT,
             message: format!("{}: {error}", to_terminal_text(name.to_string().as_bytes())),
-            broken_pipe: error.kind() == io::ErrorKind::BrokenPipe,
         }
     }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use robosieve::io::filter::{Filter, Undecided};
 
 use crate::args::{FilterArgs, UndecidedArg};
-use crate::eval::{decide, with_evaluator};
-use crate::exit::{Exit, Failure};
+use crate::eval::{decide, kept, with_evaluator};
+use crate::exit::{Exit, Failure, shown};
 use crate::output::Output;
 use crate::summary::{Kept, grouped};
 
@@ -17,7 +17,7 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         UndecidedArg::File(path) => Some(path.as_path()),
         UndecidedArg::Drop | UndecidedArg::Keep | UndecidedArg::Error => None,
     };
-    Output::all_apart(&[Some(&args.output), undecided_path, args.run.summary_json.as_deref()])?;
+    Output::all_apart(&[Some(&args.output), undecided_path, args.run.summary_json.as_deref()], &kept(&args.run))?;
     let out = RefCell::new(Output::create(&args.output)?);
     let undecided_out = match &args.undecided {
         UndecidedArg::File(path) if path == Path::new("-") => {
@@ -26,7 +26,7 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         UndecidedArg::File(path) => Some(RefCell::new(Output::create(path)?)),
         UndecidedArg::Drop | UndecidedArg::Keep | UndecidedArg::Error => None,
     };
-    let exit = with_evaluator(&args.run, |evaluator, report| {
+    with_evaluator(&args.run, |evaluator, report| {
         let undecided = match (&args.undecided, &undecided_out) {
             (UndecidedArg::Drop, _) => Undecided::Drop,
             (UndecidedArg::Keep, _) => Undecided::Keep,
@@ -36,11 +36,11 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         let mut sink = Filter::new(Shared(&out), undecided);
         decide(&args.run, evaluator, &mut sink, report)?;
         report.kept = Some(Kept { rows: sink.kept(), undecided: sink.undecided(), what: args.undecided.clone() });
-        Ok(sink.finish()?)
-    })?;
-    out.into_inner().commit()?;
-    undecided_out.map(|out| out.into_inner().commit()).transpose()?;
-    Ok(exit)
+        sink.finish()?;
+        // The data first: a summary that nobody reads must not cost it.
+        out.into_inner().commit()?;
+        undecided_out.map(|out| out.into_inner().commit()).transpose().map(drop)
+    })
 }
 
 /// An output that the sink writes to and the command puts in its place.
@@ -63,7 +63,7 @@ pub fn undecided_line(undecided: u64, rows: u64, reasons: &str, what: &Undecided
         UndecidedArg::Drop => "left out; keep them with --undecided keep, or write them to a file with --undecided FILE".to_owned(),
         UndecidedArg::Keep => "kept, as --undecided keep asks".to_owned(),
         UndecidedArg::Error => "an error, as --undecided error asks".to_owned(),
-        UndecidedArg::File(path) => format!("written to {}", path.display()),
+        UndecidedArg::File(path) => format!("written to {}", shown(&path)),
     };
     format!("{} rows ({share:.1} %) have no answer ({reasons}): {done}", grouped(undecided))
 }

@@ -12,7 +12,7 @@ use robosieve::store::{Origin, SnapshotTime, Store};
 
 use crate::args::InspectArgs;
 use crate::compile::rungs;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, shown};
 use crate::output::Output;
 use crate::policies::{is_store, origin_url, read_robots};
 use crate::summary::grouped;
@@ -20,7 +20,7 @@ use crate::summary::grouped;
 pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
     let mut out = Output::create(Path::new("-"))?;
     if args.policies.is_dir() {
-        return Err(Failure::new(format!("{} is a directory: inspect one of its files, or a store made of it", args.policies.display())));
+        return Err(Failure::new(format!("{} is a directory: inspect one of its files, or a store made of it", shown(&args.policies))));
     }
     if is_store(&args.policies)? {
         inspect_store(&Store::open(&args.policies)?, args, &mut out)?;
@@ -42,7 +42,7 @@ fn inspect_store(store: &Store, args: &InspectArgs, out: &mut impl Write) -> Res
         return inspect_origin(store, &origin, args, out);
     }
     let meta = store.meta();
-    writeln!(out, "store {}: {} octets, digest {:016x}", args.policies.display(), grouped(store.octet_len() as u64), store.digest())?;
+    writeln!(out, "store {}: {} octets, digest {:016x}", shown(&args.policies), grouped(store.octet_len() as u64), store.digest())?;
     let limit = meta.byte_limit.map_or("none".to_owned(), grouped);
     let bodies = if meta.has_bodies { "kept" } else { "left out" };
     writeln!(out, "written by robosieve {}, dialect {}, limit {limit} octets, bodies {bodies}", meta.version, meta.dialect)?;

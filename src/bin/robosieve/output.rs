@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use robosieve::store::replace::Replacement;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, STDOUT, shown};
 
 /// An output, opened before work starts.
 pub enum Output {
@@ -16,25 +16,23 @@ pub enum Output {
 impl Output {
     /// Opens `path`, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output, Failure> {
-        if path == Path::new("-") {
+        if is_stdout(path) {
             return Ok(Output::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock())));
         }
-        let name = path.display().to_string();
+        let name = shown(&path).to_string();
         let replacement = Replacement::beside(path).map_err(|error| Failure::of(&name, &error))?;
         Ok(Output::File(replacement, name))
     }
 
-    /// Refuses outputs of one run that go to the same place.
-    pub fn all_apart(paths: &[Option<&Path>]) -> Result<(), Failure> {
-        let place = |path: &Path| {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-            path.canonicalize().unwrap_or_else(|_| folder.join(path.file_name().unwrap_or_default()))
-        };
-        let places: Vec<PathBuf> =
-            paths.iter().flatten().map(|path| if *path == Path::new("-") { path.to_path_buf() } else { place(path) }).collect();
-        match (0..places.len()).find(|&one| places[..one].contains(&places[one])) {
-            Some(one) => Err(Failure::new(format!("two outputs can not both go to {}", places[one].display()))),
+    /// Refuses outputs of one run that go to the same place, or to that of something that the run reads and must keep.
+    pub fn all_apart(outputs: &[Option<&Path>], kept: &[&Path]) -> Result<(), Failure> {
+        let places: Vec<PathBuf> = outputs.iter().flatten().map(|path| place(path)).collect();
+        if let Some(one) = (0..places.len()).find(|&one| places[..one].contains(&places[one])) {
+            return Err(Failure::new(format!("two outputs can not both go to {}", shown(&places[one]))));
+        }
+        let kept: Vec<PathBuf> = kept.iter().map(|path| path.canonicalize().unwrap_or_default()).collect();
+        match places.iter().find(|place| kept.contains(place)) {
+            Some(place) => Err(Failure::new(format!("the output would replace {}, which is read: give it another name", shown(place)))),
             None => Ok(()),
         }
     }
@@ -42,7 +40,7 @@ impl Output {
     /// Writes everything out and puts a file in its place.
     pub fn commit(self) -> Result<(), Failure> {
         match self {
-            Output::Stdout(mut out) => out.flush().map_err(|error| Failure::of("standard output", &error)),
+            Output::Stdout(mut out) => out.flush().map_err(|error| Failure::of(STDOUT, &error)),
             Output::File(file, name) => file.commit().map_err(|error| Failure::of(name, &error)),
         }
     }
@@ -51,20 +49,39 @@ impl Output {
 impl Write for Output {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         match self {
-            Output::Stdout(out) => out.write(octets).map_err(|error| named("standard output", &error)),
+            Output::Stdout(out) => out.write(octets).map_err(|error| named(STDOUT, &error)),
             Output::File(file, name) => file.write(octets).map_err(|error| named(name, &error)),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Output::Stdout(out) => out.flush().map_err(|error| named("standard output", &error)),
+            Output::Stdout(out) => out.flush().map_err(|error| named(STDOUT, &error)),
             Output::File(file, name) => file.flush().map_err(|error| named(name, &error)),
         }
     }
 }
 
+/// Whether a path is this process's standard output, by whatever name.
+fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// Where a path leads, whether there is anything or not.
+fn place(path: &Path) -> PathBuf {
+    if is_stdout(path) {
+        return PathBuf::from("-");
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    path.canonicalize().unwrap_or_else(|_| folder.join(path.file_name().unwrap_or_default()))
+}
+
 /// The same error, with the name of what it happened to.
 fn named(name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{name}: {error}"))
+    let kind = match error.kind() {
+        io::ErrorKind::BrokenPipe if name != STDOUT => io::ErrorKind::Other,
+        kind => kind,
+    };
+    io::Error::new(kind, format!("{name}: {error}"))
 }

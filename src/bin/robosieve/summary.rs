@@ -10,7 +10,7 @@ use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::{Evaluator, Summary, Tally};
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
-use crate::exit::{Exit, Failure, say};
+use crate::exit::{Exit, Failure, say, shown};
 use crate::filter::undecided_line;
 use crate::output::Output;
 
@@ -45,7 +45,7 @@ impl Report {
             self.seconds,
             grouped((self.summary.rows as f64 / self.seconds.max(1e-9)) as u64),
             grouped(self.summary.lookups),
-            args.policies.policies.display(),
+            shown(&args.policies.policies),
             if store.meta().any_origin { "all".to_owned() } else { grouped(store.origin_count() as u64) },
             store.meta().dialect,
             evaluator.access().name(),

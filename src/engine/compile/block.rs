@@ -14,6 +14,7 @@ use crate::target::percent::Parts;
 /// A rule of a block. Its rank is its place in the order of precedence, from 1.
 pub(super) struct BlockRule<'p> {
     pub(super) pattern: &'p [u8],
+    pub(super) value: &'p [u8],
     pub(super) allows: bool,
     pub(super) group: u32,
 }
@@ -44,7 +45,7 @@ impl Budget {
 
 /// Writes a block, into a writer that made room for its header.
 pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget, out: &mut Writer) {
-    let parts: Vec<Parts> = rules.iter().map(|rule| Parts::of(rule.pattern)).collect();
+    let parts: Vec<Parts> = rules.iter().map(|rule| Parts::of(rule.pattern, rule.value)).collect();
     let levels = levels(rules);
     let mut segments = Segments::default();
     for (rank, parts) in (1..).zip(&parts).filter(|(_, parts)| !parts.segments.is_empty()) {

@@ -38,6 +38,7 @@ use super::program::block::WORDS as BLOCK_WORDS;
 use super::program::{Detail, HEADER_LEN, MAGIC, NO_SET, Rung, header};
 use crate::protocol::agent::LineToken;
 use crate::protocol::policy::{Group, Policy};
+use crate::target::percent::has_two_spellings;
 
 use block::{BlockRule, Budget};
 use write::Writer;
@@ -167,15 +168,16 @@ struct Ranked<'p> {
     group: u32,
     allows: bool,
     pattern: &'p [u8],
+    value: &'p [u8],
     /// Its place in the order of precedence of the whole policy.
     order: u32,
-    /// The same for rules of equal pattern and verdict.
+    /// The same for rules that match the same and have the same verdict.
     content: u32,
 }
 
 /// The rules of a policy by id; those that match nothing are left out.
 fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
-    let mut contents: HashMap<(&[u8], bool), u32> = HashMap::new();
+    let mut contents: HashMap<(&[u8], Option<&[u8]>, bool), u32> = HashMap::new();
     let mut rules: Vec<Option<Ranked>> = policy
         .rules()
         .enumerate()
@@ -187,8 +189,9 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
                 group: rule.group(),
                 allows: rule.allows(),
                 pattern,
+                value: rule.value(),
                 order: 0,
-                content: *contents.entry((pattern, rule.allows())).or_insert(next),
+                content: *contents.entry((pattern, spelled(pattern, rule.value()), rule.allows())).or_insert(next),
             })
         })
         .collect();
@@ -199,6 +202,11 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
         rule.order = place as u32;
     }
     rules
+}
+
+/// What beside the pattern decides what a rule matches: its value, where a stretch has two spellings.
+fn spelled<'p>(pattern: &[u8], value: &'p [u8]) -> Option<&'p [u8]> {
+    has_two_spellings(pattern).then_some(value)
 }
 
 /// What one rule set becomes.
@@ -286,8 +294,10 @@ impl<'p> ProgramBuilder<'p> {
     }
 
     fn add_block(&mut self, rules: &[&Ranked<'p>], filtered: bool) -> u32 {
-        let rules: Vec<BlockRule> =
-            rules.iter().map(|rule| BlockRule { pattern: rule.pattern, allows: rule.allows, group: rule.group }).collect();
+        let rules: Vec<BlockRule> = rules
+            .iter()
+            .map(|rule| BlockRule { pattern: rule.pattern, value: rule.value, allows: rule.allows, group: rule.group })
+            .collect();
         let Self { policy, options, budget, out, .. } = self;
         let form = policy.dialect().form;
         self.blocks.push(out.section(BLOCK_WORDS, |out| block::build(&rules, filtered, form, options, budget, out)));
@@ -331,7 +341,7 @@ impl<'p> ProgramBuilder<'p> {
 /// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
 fn without_dead<'r, 'p>(rules: Vec<&'r Ranked<'p>>) -> Vec<&'r Ranked<'p>> {
     let mut seen = std::collections::HashSet::with_capacity(rules.len());
-    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert(rule.pattern)).collect();
+    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert((rule.pattern, spelled(rule.pattern, rule.value)))).collect();
     kept.reverse();
     kept
 }

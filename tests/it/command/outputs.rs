@@ -185,3 +185,75 @@ fn a_private_file_stays_private() {
     place.run("filter store.rsieve urls.txt --agent A -o out.txt").is(0);
     assert_eq!(fs::metadata(place.path("out.txt")).unwrap().permissions().mode() & 0o777, 0o600);
 }
+
+/// The data is in its place before the summary is written, and only standard output's reader may go away without a word.
+#[test]
+fn a_summary_that_nobody_reads_costs_no_data() {
+    let place = Place::new();
+    place.write("robots.txt", ROBOTS);
+    place.write("urls.txt", URLS);
+    let script = format!(
+        "{} filter robots.txt urls.txt --any-origin --agent x -o out.txt --summary-json - 2>/dev/null | true",
+        env!("CARGO_BIN_EXE_robosieve")
+    );
+    assert!(Command::new("sh").arg("-c").arg(script).current_dir(place.0.path()).status().unwrap().success());
+    assert!(fs::read_to_string(place.0.path().join("out.txt")).unwrap().contains("https://example.com/last"));
+}
+
+#[test]
+fn standard_output_by_another_name_is_a_stream() {
+    let place = Place::new();
+    place.write("robots.txt", ROBOTS);
+    place.write("urls.txt", URLS);
+    place.write("all.txt", "before\n");
+    let script = format!(
+        "{{ {0} filter robots.txt urls.txt --any-origin --agent x -o /dev/stdout; echo after; }} >> all.txt 2>/dev/null",
+        env!("CARGO_BIN_EXE_robosieve")
+    );
+    assert!(Command::new("sh").arg("-c").arg(script).current_dir(place.0.path()).status().unwrap().success());
+    let all = fs::read_to_string(place.0.path().join("all.txt")).unwrap();
+    assert!(all.starts_with("before\nhttps://example.com/\n") && all.ends_with("after\n"), "{all}");
+}
+
+#[test]
+fn what_is_read_is_not_replaced() {
+    let place = Place::new();
+    place.write("robots.txt", ROBOTS);
+    place.write("urls.txt", URLS);
+    place.write("agents.txt", "x\n");
+    for arguments in [
+        ["filter", "robots.txt", "urls.txt", "--any-origin", "--agent", "x", "-o", "./robots.txt"],
+        ["filter", "robots.txt", "urls.txt", "--any-origin", "--agent-file", "agents.txt", "-o", "agents.txt"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_robosieve")).args(arguments).current_dir(place.0.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("would replace"), "{output:?}");
+    }
+    fs::create_dir(place.0.path().join("d")).unwrap();
+    place.write("d/h.example", ROBOTS);
+    let compile =
+        Command::new(env!("CARGO_BIN_EXE_robosieve")).args(["compile", "-o", "d/h.example", "d"]).current_dir(place.0.path()).output();
+    assert_eq!(compile.unwrap().status.code(), Some(2));
+    assert_eq!(fs::read_to_string(place.0.path().join("d/h.example")).unwrap(), ROBOTS);
+    assert_eq!(fs::read_to_string(place.0.path().join("robots.txt")).unwrap(), ROBOTS);
+}
+
+#[test]
+fn a_comment_that_begins_like_a_label_is_no_store() {
+    let place = Place::new();
+    place.write("robots.txt", &format!("#RSVP by mail\n{ROBOTS}"));
+    let output = Command::new(env!("CARGO_BIN_EXE_robosieve"))
+        .args(["check", "--robots", "robots.txt", "--agent", "GPTBot", "https://example.com/"])
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
+fn threads_have_a_bound() {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_robosieve")).args(["eval", "a", "b", "--agent", "x", "--threads", "4000"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("1 to 256"), "{output:?}");
+}
