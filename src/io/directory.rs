@@ -67,6 +67,10 @@ fn read(path: &Path) -> Result<(String, NamedOrigins, Record), String> {
     } else {
         name.strip_suffix(".txt").unwrap_or(name)
     };
+    let has_port = name.rsplit_once('_').is_some_and(|(_, port)| port.bytes().all(|octet| octet.is_ascii_digit()));
+    if !has_port && ["http_", "https_"].iter().any(|scheme| name.starts_with(scheme)) {
+        return Err(format!("a scheme needs a port: name it {name}_443 (or another port), or by its host alone"));
+    }
     let origins = origins_of_name(name).map_err(|bad| {
         format!("its name is no origin ({bad}): name it HOST, HOST_PORT or SCHEME_HOST_PORT, as example.com or https_example.com_8443")
     })?;

@@ -57,6 +57,7 @@ impl Replacement {
         if let Some(permissions) = permissions {
             options.permissions(permissions);
         }
+        fs::metadata(folder)?;
         // The temporary file's name would say nothing to whoever reads the error.
         let file = options.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
         if let Some(permissions) = replaced {

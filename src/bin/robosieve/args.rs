@@ -83,7 +83,7 @@ pub struct ReadingArgs {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The robots.txt, or `-` for standard input
+    /// The robots.txt, or `-` for standard input; may be left out where --status decides alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "status")]
     pub robots: Option<PathBuf>,
     #[command(flatten)]
@@ -309,6 +309,10 @@ fn undecided(text: &str) -> Result<UndecidedArg, String> {
         "keep" => UndecidedArg::Keep,
         "error" => UndecidedArg::Error,
         "" => return Err("give drop, keep, error, or a file".to_owned()),
+        // A misspelled word must not become a file.
+        word if !word.contains(['/', '.']) && !std::path::Path::new(word).exists() => {
+            return Err("give drop, keep, error, or a file (a new one with a dot or a slash in its name)".to_owned());
+        }
         file => UndecidedArg::File(PathBuf::from(file)),
     })
 }

@@ -25,6 +25,9 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         Some(path) => policies::read_robots(path)?,
         None => Vec::new(),
     };
+    if args.robots.is_some() {
+        note_body(&body);
+    }
     let options = Options::default().with_detail(Detail::Rules);
     let store = policies::one_for_all(body, args.status, args.reading.dialect, options)?;
     let mut evaluator = Evaluator::new(&store, agents.clone());
@@ -68,6 +71,16 @@ struct Shorten<'a>(&'a mut dyn Source<'static>);
 impl<'s> Source<'s> for Shorten<'_> {
     fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
         self.0.next_batch()
+    }
+}
+
+/// A fetch that failed leaves an empty file or a page: both let everything through, which nobody may have meant.
+fn note_body(body: &[u8]) {
+    let start = body.trim_ascii_start();
+    if start.is_empty() {
+        say!("robosieve: the robots.txt is empty: if its fetch failed, say so with --status");
+    } else if start[0] == b'<' {
+        say!("robosieve: the robots.txt looks like a page (HTML), and no rule of it counts: if its fetch failed, say so with --status");
     }
 }
 

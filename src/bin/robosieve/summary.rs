@@ -139,7 +139,10 @@ impl Report {
                 );
             }
         }
-        if summary.rows > 0 && summary.undated + summary.dated == 0 {
+        let bad = summary.agents.first().map_or(0, |tally| tally.unresolved_for(Reason::BadUrl));
+        if summary.rows > 0 && bad == summary.rows {
+            say!("note: no row is a URL, as https://example.com/page: is this a list of URLs, one a line?");
+        } else if summary.rows > 0 && summary.undated + summary.dated == 0 {
             say!("note: no row's origin has a policy here: are these the right policies for the list?");
         }
     }

@@ -278,3 +278,18 @@ fn a_store_is_no_robots_txt() {
     place.run("check --robots store.rsieve --agent GPTBot https://example.com/").fails(&["store.rsieve", "store"]);
     place.pipe(place.read("store.rsieve"), "eval - urls.txt --any-origin --agent GPTBot").fails(&["store"]);
 }
+
+#[test]
+fn a_fetch_that_failed_is_noticed() {
+    let place = Place::empty();
+    for (body, word) in [("", "empty"), ("<!DOCTYPE html>\n<p>Not found", "HTML")] {
+        place.write("robots.txt", body);
+        let output = Command::new(env!("CARGO_BIN_EXE_robosieve"))
+            .args(["check", "--robots", "robots.txt", "--agent", "GPTBot", "https://example.com/"])
+            .current_dir(place.0.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains(word), "{output:?}");
+    }
+}

@@ -306,3 +306,17 @@ fn the_limit_of_octets() {
     }
     place.run("compile -o store.rsieve --byte-limit few robots").fails(&["--byte-limit", "none"]);
 }
+
+#[test]
+fn a_scheme_without_a_port_is_no_host() {
+    let place = Place::empty();
+    place.write("d/https_example.com", "");
+    place.write("d/example.com", "");
+    let output = Command::new(env!("CARGO_BIN_EXE_robosieve"))
+        .args(["compile", "-o", "s.rsieve", "d"])
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(messages.contains("https_example.com_443") && messages.contains("1 files left out"), "{messages}");
+}

@@ -77,3 +77,15 @@ fn the_summary_as_json_counts_what_passed() {
     assert_eq!((&summary["rows"], &summary["kept"], &summary["undecided"]), (&URL_COUNT.into(), &1.into(), &2.into()));
     assert_eq!(place.text("out.txt"), "https://closed.example/robots.txt\n");
 }
+
+#[test]
+fn a_misspelled_choice_is_no_file() {
+    let place = Place::with_store();
+    let output = Command::new(env!("CARGO_BIN_EXE_robosieve"))
+        .args(["filter", "store.rsieve", "urls.txt", "--agent", "x", "--undecided", "drp"])
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!place.path("drp").exists());
+}
