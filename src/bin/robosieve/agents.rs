@@ -29,11 +29,11 @@ pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
             true => std::io::read_to_string(std::io::stdin()),
             false => std::fs::read_to_string(path),
         }
-        .map_err(|error| Failure::of(shown(&path), &error))?;
+        .map_err(|error| Failure::of(shown(path), &error))?;
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
-                add(token(line).map_err(|failure| Failure::new(format!("{}, line {number}: {failure}", shown(&path))))?);
+                add(token(line).map_err(|failure| Failure::new(format!("{}, line {number}: {failure}", shown(path))))?);
             }
         }
     }

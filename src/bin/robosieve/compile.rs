@@ -31,14 +31,14 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     let mut left_out_count = 0;
     for input in &args.inputs {
         if !input.is_dir() {
-            let metadata = std::fs::metadata(input).map_err(|error| Failure::of(shown(&input), &error))?;
+            let metadata = std::fs::metadata(input).map_err(|error| Failure::of(shown(input), &error))?;
             let what = if metadata.is_file() { "a file" } else { "neither a file nor a directory" };
             return Err(Failure::new(format!(
                 "{} is {what}: give a directory of robots.txt files, each named by its origin",
-                shown(&input)
+                shown(input)
             )));
         }
-        let left_out = pool.install(|| add_directory(&mut builder, input)).map_err(|error| Failure::of(shown(&input), &error))?;
+        let left_out = pool.install(|| add_directory(&mut builder, input)).map_err(|error| Failure::of(shown(input), &error))?;
         report_left_out(&left_out);
         left_out_count += left_out.len();
     }

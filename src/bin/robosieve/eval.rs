@@ -65,7 +65,7 @@ fn output_format(path: &Path, given: Option<OutputFormat>) -> Result<OutputForma
         Some("txt") => Ok(OutputFormat::Text),
         _ => Err(Failure::new(format!(
             "{}: the name does not say how to write it: end it with .arrow, .jsonl or .txt, or give --output-format",
-            shown(&path)
+            shown(path)
         ))),
     }
 }
@@ -137,7 +137,7 @@ impl Input {
         if path == Path::new("-") {
             return Ok(Input::Stream(Box::new(io::stdin())));
         }
-        let failed = |error: io::Error| Failure::of(shown(&path), &error);
+        let failed = |error: io::Error| Failure::of(shown(path), &error);
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_file() || metadata.is_dir() {
             return open_map(path).map(Input::Mapped).map_err(failed);

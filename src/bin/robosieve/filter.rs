@@ -63,7 +63,7 @@ pub fn undecided_line(undecided: u64, rows: u64, reasons: &str, what: &Undecided
         UndecidedArg::Drop => "left out; keep them with --undecided keep, or write them to a file with --undecided FILE".to_owned(),
         UndecidedArg::Keep => "kept, as --undecided keep asks".to_owned(),
         UndecidedArg::Error => "an error, as --undecided error asks".to_owned(),
-        UndecidedArg::File(path) => format!("written to {}", shown(&path)),
+        UndecidedArg::File(path) => format!("written to {}", shown(path)),
     };
     format!("{} rows ({share:.1} %) have no answer ({reasons}): {done}", grouped(undecided))
 }

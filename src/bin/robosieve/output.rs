@@ -19,7 +19,7 @@ impl Output {
         if is_stdout(path) {
             return Ok(Output::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock())));
         }
-        let name = shown(&path).to_string();
+        let name = shown(path).to_string();
         let replacement = Replacement::beside(path).map_err(|error| Failure::of(&name, &error))?;
         Ok(Output::File(replacement, name))
     }

@@ -20,7 +20,7 @@ use crate::exit::{Failure, say, shown};
 pub fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
     let path = &args.policies;
     let of_one = args.origin.is_some() || args.any_origin;
-    let many = |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", shown(&path)));
+    let many = |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", shown(path)));
     if path.is_dir() {
         return if of_one { Err(many("a directory")) } else { compile_directory(path, dialect) };
     }
@@ -35,7 +35,7 @@ pub fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
         None => {
             return Err(Failure::new(format!(
                 "{} is one robots.txt: say which origin it governs with --origin https://example.com, or --any-origin for all rows",
-                shown(&path)
+                shown(path)
             )));
         }
     }
@@ -50,7 +50,7 @@ pub fn origin_url(text: &str) -> Result<String, Failure> {
 
 fn compile_directory(path: &Path, dialect: Dialect) -> Result<Store, Failure> {
     let mut builder = Builder::new(dialect);
-    let left_out = add_directory(&mut builder, path).map_err(|error| Failure::of(shown(&path), &error))?;
+    let left_out = add_directory(&mut builder, path).map_err(|error| Failure::of(shown(path), &error))?;
     report_left_out(&left_out);
     let built = builder.finish()?;
     report_conflicts(built.report());
@@ -70,11 +70,11 @@ pub fn is_store(path: &Path) -> Result<bool, Failure> {
         return Ok(false);
     }
     let mut head = Vec::new();
-    let file = File::open(path).map_err(|error| Failure::of(shown(&path), &error))?;
-    if !file.metadata().map_err(|error| Failure::of(shown(&path), &error))?.is_file() {
+    let file = File::open(path).map_err(|error| Failure::of(shown(path), &error))?;
+    if !file.metadata().map_err(|error| Failure::of(shown(path), &error))?.is_file() {
         return Ok(false); // a pipe, which can be read only once
     }
-    file.take(8).read_to_end(&mut head).map_err(|error| Failure::of(shown(&path), &error))?;
+    file.take(8).read_to_end(&mut head).map_err(|error| Failure::of(shown(path), &error))?;
     Ok(Store::is_store(&head))
 }
 
@@ -85,7 +85,7 @@ pub fn read_robots(path: &Path) -> Result<Vec<u8>, Failure> {
         true => io::stdin().lock().read_to_end(&mut body),
         false => File::open(path).and_then(|mut file| file.read_to_end(&mut body)),
     };
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { shown(&path).to_string() };
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { shown(path).to_string() };
     read.map_err(|error| Failure::of(&name, &error))?;
     match Store::is_store(&body) {
         true => Err(Failure::new(format!("{name} is a store of compiled policies, no robots.txt"))),

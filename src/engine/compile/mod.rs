@@ -177,7 +177,7 @@ struct Ranked<'p> {
 
 /// The rules of a policy by id; those that match nothing are left out.
 fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
-    let mut contents: HashMap<(&[u8], Option<&[u8]>, bool), u32> = HashMap::new();
+    let mut contents: HashMap<(Spelling<'_>, bool), u32> = HashMap::new();
     let mut rules: Vec<Option<Ranked>> = policy
         .rules()
         .enumerate()
@@ -191,7 +191,7 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
                 pattern,
                 value: rule.value(),
                 order: 0,
-                content: *contents.entry((pattern, spelled(pattern, rule.value()), rule.allows())).or_insert(next),
+                content: *contents.entry((spelling(pattern, rule.value()), rule.allows())).or_insert(next),
             })
         })
         .collect();
@@ -204,9 +204,11 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
     rules
 }
 
-/// What beside the pattern decides what a rule matches: its value, where a stretch has two spellings.
-fn spelled<'p>(pattern: &[u8], value: &'p [u8]) -> Option<&'p [u8]> {
-    has_two_spellings(pattern).then_some(value)
+/// What decides what a rule matches: its pattern, and its value where a stretch has two spellings.
+type Spelling<'p> = (&'p [u8], Option<&'p [u8]>);
+
+fn spelling<'p>(pattern: &'p [u8], value: &'p [u8]) -> Spelling<'p> {
+    (pattern, has_two_spellings(pattern).then_some(value))
 }
 
 /// What one rule set becomes.
@@ -341,7 +343,7 @@ impl<'p> ProgramBuilder<'p> {
 /// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
 fn without_dead<'r, 'p>(rules: Vec<&'r Ranked<'p>>) -> Vec<&'r Ranked<'p>> {
     let mut seen = std::collections::HashSet::with_capacity(rules.len());
-    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert((rule.pattern, spelled(rule.pattern, rule.value)))).collect();
+    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert(spelling(rule.pattern, rule.value))).collect();
     kept.reverse();
     kept
 }

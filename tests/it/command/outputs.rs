@@ -241,7 +241,7 @@ fn what_is_read_is_not_replaced() {
 #[test]
 fn a_comment_that_begins_like_a_label_is_no_store() {
     let place = Place::new();
-    place.write("robots.txt", &format!("#RSVP by mail\n{ROBOTS}"));
+    place.write("robots.txt", format!("#RSVP by mail\n{ROBOTS}"));
     let output = Command::new(env!("CARGO_BIN_EXE_robosieve"))
         .args(["check", "--robots", "robots.txt", "--agent", "GPTBot", "https://example.com/"])
         .current_dir(place.0.path())
