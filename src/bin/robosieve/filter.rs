@@ -8,9 +8,9 @@ use robosieve::io::filter::{Filter, Undecided};
 
 use crate::args::{FilterArgs, UndecidedArg};
 use crate::eval::{decide, kept, with_evaluator};
-use crate::exit::{Exit, Failure, shown};
+use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::summary::{Kept, grouped};
+use crate::summary::Kept;
 
 pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
     let undecided_path = match &args.undecided {
@@ -54,16 +54,4 @@ impl Write for Shared<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.borrow_mut().flush()
     }
-}
-
-/// The last line of a filter's summary: how many rows have no answer, why, and what became of them or could.
-pub fn undecided_line(undecided: u64, rows: u64, reasons: &str, what: &UndecidedArg) -> String {
-    let share = undecided as f64 * 100.0 / (rows.max(1)) as f64;
-    let done = match what {
-        UndecidedArg::Drop => "left out; keep them with --undecided keep, or write them to a file with --undecided FILE".to_owned(),
-        UndecidedArg::Keep => "kept, as --undecided keep asks".to_owned(),
-        UndecidedArg::Error => "an error, as --undecided error asks".to_owned(),
-        UndecidedArg::File(path) => format!("written to {}", shown(path)),
-    };
-    format!("{} rows ({share:.1} %) have no answer ({reasons}): {done}", grouped(undecided))
 }

@@ -11,7 +11,6 @@ use robosieve::pipeline::{Evaluator, Summary, Tally};
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure, say, shown};
-use crate::filter::undecided_line;
 use crate::output::Output;
 
 /// What a run came to, and how long it took.
@@ -246,4 +245,16 @@ pub fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// The last line of a filter's summary: how many rows have no answer, why, and what became of them or could.
+fn undecided_line(undecided: u64, rows: u64, reasons: &str, what: &UndecidedArg) -> String {
+    let share = undecided as f64 * 100.0 / (rows.max(1)) as f64;
+    let done = match what {
+        UndecidedArg::Drop => "left out; keep them with --undecided keep, or write them to a file with --undecided FILE".to_owned(),
+        UndecidedArg::Keep => "kept, as --undecided keep asks".to_owned(),
+        UndecidedArg::Error => "an error, as --undecided error asks".to_owned(),
+        UndecidedArg::File(path) => format!("written to {}", shown(path)),
+    };
+    format!("{} rows ({share:.1} %) have no answer ({reasons}): {done}", grouped(undecided))
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Options;
+use super::budget::Budget;
 use super::determinise::{Gated, Input, determinise};
 use super::segments::{Segments, is_floating};
 use super::trie::{Trie, Value};
@@ -17,30 +18,6 @@ pub(super) struct BlockRule<'p> {
     pub(super) value: &'p [u8],
     pub(super) allows: bool,
     pub(super) group: u32,
-}
-
-/// What compiling one policy may still cost.
-pub(super) struct Budget {
-    /// Octets that merging groups may copy.
-    pub(super) octets: usize,
-    /// Units of determinising.
-    pub(super) work: u64,
-}
-
-impl Budget {
-    /// Takes units of work; `None` when they are used up.
-    pub(super) fn work(&mut self, units: usize) -> Option<()> {
-        match self.work.checked_sub(units as u64) {
-            Some(left) => {
-                self.work = left;
-                Some(())
-            }
-            None => {
-                self.work = 0;
-                None
-            }
-        }
-    }
 }
 
 /// Writes a block, into a writer that made room for its header.

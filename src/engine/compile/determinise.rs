@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use super::block::Budget;
+use super::budget::Budget;
 use super::trie::Trie;
 use super::write::Writer;
 use crate::engine::program::dfa as layout;

@@ -27,6 +27,7 @@
 //! share one block of all rules and look only at the matches whose group binds them.
 
 mod block;
+mod budget;
 mod determinise;
 mod segments;
 mod trie;
@@ -40,7 +41,8 @@ use crate::protocol::agent::LineToken;
 use crate::protocol::policy::{Group, Policy};
 use crate::target::percent::has_two_spellings;
 
-use block::{BlockRule, Budget};
+use block::BlockRule;
+use budget::Budget;
 use write::Writer;
 
 /// How to compile.
