@@ -65,7 +65,7 @@
 //!
 //! [RFC 9309]: https://www.rfc-editor.org/rfc/rfc9309
 
-#![deny(missing_docs)]
+#![deny(missing_docs, unsafe_code)]
 
 pub mod engine;
 #[cfg(feature = "pipeline")]
