@@ -323,3 +323,30 @@ fn rows_that_are_not_utf8_are_counted_in_every_format_that_holds_text() {
         assert!(ran.err.contains("2 rows are not UTF-8"), "{format}: {}", ran.err);
     }
 }
+
+#[test]
+fn no_two_columns_have_one_name() {
+    let place = Place::with_store();
+    let output = Command::new(env!("CARGO_BIN_EXE_robosieve"))
+        .args([
+            "eval",
+            "store.rsieve",
+            "urls.txt",
+            "--with-url",
+            "--column-prefix",
+            "",
+            "--agent",
+            "row",
+            "--agent",
+            "url",
+            "-o",
+            "v.arrow",
+        ])
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let reader = FileReader::try_new(File::open(place.path("v.arrow")).unwrap(), None).unwrap();
+    let names: Vec<_> = reader.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["row", "url", "row_2", "url_2"]);
+}
