@@ -9,7 +9,7 @@ use crate::protocol::agent::Agent;
 use crate::protocol::decision::{Decision, Reason, Verdict};
 use crate::protocol::fetch::{Access, AccessTable};
 use crate::store::{Snapshot, SnapshotTime, Store};
-use crate::target::form::{TargetForm, is_robots_txt};
+use crate::target::form::TargetForm;
 use crate::target::url::Url;
 
 /// What every row is asked: which policies, which agents, how outcomes are read.
@@ -252,7 +252,7 @@ impl<'s> Worker<'s> {
             let verdict = match standing.answer {
                 Answer::Asked(matcher) => self.verdicts[matcher],
                 Answer::Same(Decision { verdict: Verdict::Allow, .. }) => Verdict::Allow,
-                Answer::Same(decision) => match has_origin && is_exempt(evaluator.form, raw, &mut self.target) {
+                Answer::Same(decision) => match has_origin && evaluator.form.is_exempt(raw, &mut self.target) {
                     true => Verdict::Allow,
                     false => decision.verdict,
                 },
@@ -272,7 +272,7 @@ impl<'s> Worker<'s> {
                     let rules = &self.matchers[matcher];
                     rules.decide(raw, &mut self.scratch).unwrap_or_else(corrupt)
                 }
-                Answer::Same(_) if has_origin && is_exempt(evaluator.form, raw, &mut self.target) => {
+                Answer::Same(_) if has_origin && evaluator.form.is_exempt(raw, &mut self.target) => {
                     Decision::new(Verdict::Allow, Reason::RobotsTxt)
                 }
                 Answer::Same(decision) => decision,
@@ -314,12 +314,6 @@ impl<'s> Worker<'s> {
             tally.disallow_site += if is_site { disallow } else { 0 };
         }
     }
-}
-
-fn is_exempt(form: &TargetForm, raw: &[u8], buffer: &mut Vec<u8>) -> bool {
-    // Most targets show with their second octet that they are not robots.txt.
-    let may_be = matches!(raw, [b'/', b'r' | b'%', ..]);
-    may_be && form.robots_txt_exempt() && is_robots_txt(form.canonical(raw, buffer))
 }
 
 #[inline]

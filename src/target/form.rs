@@ -66,6 +66,14 @@ impl TargetForm {
         self.robots_txt_exempt
     }
 
+    /// Whether `raw` (what stands behind a URL's authority) is robots.txt itself and so allowed whatever the rules say. `buffer` may be overwritten.
+    #[inline]
+    pub fn is_exempt(&self, raw: &[u8], buffer: &mut Vec<u8>) -> bool {
+        // Most targets show with their second octet that they are not robots.txt.
+        let may_be = matches!(raw, [b'/', b'r' | b'%', ..]);
+        may_be && self.robots_txt_exempt && is_robots_txt(self.canonical(raw, buffer))
+    }
+
     /// How agents are compared.
     pub fn agents(&self) -> AgentComparison {
         self.agents

@@ -9,11 +9,12 @@ use robosieve::compile::Options;
 use robosieve::fetch::Access;
 use robosieve::io::json::JsonLines;
 use robosieve::io::table::Table;
-use robosieve::pipeline::{Batch, Evaluator, RunError, Source, Summary, run as run_pipeline};
+use robosieve::pipeline::{Batch, Evaluator, RunError, Sink, Source, Summary, run as run_pipeline};
 use robosieve::program::Detail;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::exit::{Exit, Failure, STDOUT, say};
+use crate::summary::is_suspect;
 use crate::{agents, policies};
 
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -40,7 +41,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
             args.status
         )));
     }
-    let mut source: Box<dyn Source<'static>> = match args.urls.is_empty() {
+    let mut source: Box<dyn Source<'_>> = match args.urls.is_empty() {
         true => Box::new(LineByLine { stdin: io::stdin().lock() }),
         false => Box::new(Given { rows: Some(args.urls.iter().map(|url| url.as_encoded_bytes().to_vec()).collect()) }),
     };
@@ -53,25 +54,14 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(exit_of(&summary))
 }
 
-fn ask(source: &mut dyn Source<'static>, evaluator: &Evaluator<'_>, sink: impl robosieve::pipeline::Sink) -> Result<Summary, Failure> {
-    let mut sink = sink;
-    let mut relay = Shorten(source);
-    let summary = run_pipeline(&mut relay, evaluator, &mut sink, NonZeroUsize::MIN).map_err(|error| match error {
+fn ask<'s>(source: &mut dyn Source<'s>, evaluator: &Evaluator<'s>, mut sink: impl Sink) -> Result<Summary, Failure> {
+    let summary = run_pipeline(source, evaluator, &mut sink, NonZeroUsize::MIN).map_err(|error| match error {
         RunError::Sink(error) => Failure::of(STDOUT, &error),
         RunError::Source(error) => Failure::of("standard input", &error),
         other => Failure::from(other),
     })?;
     io::stdout().flush().map_err(|error| Failure::of(STDOUT, &error))?;
     Ok(summary)
-}
-
-/// A source of owned rows, for an evaluator of any lifetime.
-struct Shorten<'a>(&'a mut dyn Source<'static>);
-
-impl<'s> Source<'s> for Shorten<'_> {
-    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
-        self.0.next_batch()
-    }
 }
 
 /// A fetch that failed leaves an empty file or a page: both let everything through, which nobody may have meant.
@@ -96,8 +86,7 @@ fn exit_of(summary: &Summary) -> Exit {
 
 fn note_unknown(agents: &[Agent], summary: &Summary) {
     for (agent, tally) in agents.iter().zip(&summary.agents) {
-        let nobody_names = tally.named == 0 && !agent.tokens().is_empty() && agent.header().is_none();
-        if nobody_names && !agent.is_known() && summary.rows > 0 {
+        if summary.rows > 0 && is_suspect(agent, tally) {
             say!("robosieve: no group names {}, and it is no crawler that robosieve knows: a typing error?", agent.name());
         }
     }
@@ -108,8 +97,8 @@ struct Given {
     rows: Option<Vec<Vec<u8>>>,
 }
 
-impl Source<'static> for Given {
-    fn next_batch(&mut self) -> io::Result<Option<Batch<'static>>> {
+impl<'s> Source<'s> for Given {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
         let Some(rows) = self.rows.take() else { return Ok(None) };
         let mut octets = Vec::new();
         let place = |row: Vec<u8>| {
@@ -127,8 +116,8 @@ struct LineByLine {
     stdin: StdinLock<'static>,
 }
 
-impl Source<'static> for LineByLine {
-    fn next_batch(&mut self) -> io::Result<Option<Batch<'static>>> {
+impl<'s> Source<'s> for LineByLine {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
         let mut line = Vec::new();
         match self.stdin.read_until(b'\n', &mut line)? {
             0 => Ok(None),

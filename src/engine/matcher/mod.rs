@@ -18,7 +18,6 @@ mod walk;
 use super::program::view::{DfaView, SegmentsView, TrieView};
 use super::program::{Constant, Corrupt, Detail, RuleSet, Rung};
 use crate::protocol::decision::{Decision, Reason, RuleId, Verdict};
-use crate::target::form::is_robots_txt;
 use backstop::Progress;
 use walk::{End, walk};
 
@@ -98,7 +97,7 @@ impl<'p> Matcher<'p> {
     #[inline]
     fn allows_inner(&self, raw: &[u8], scratch: &mut Scratch) -> Option<bool> {
         if let (Rung::Constant, constant) = (self.rules.block.rung, self.rules.block.constant) {
-            return Some(constant == Constant::Allows || self.is_exempt(raw, scratch));
+            return Some(constant == Constant::Allows || self.rules.form.is_exempt(raw, &mut scratch.canonical));
         }
         let end = match &self.dfa {
             Some(dfa) => walk(dfa, raw)?,
@@ -160,12 +159,6 @@ impl<'p> Matcher<'p> {
             Detail::Verdicts => Some(value),
             Detail::Rules => self.rules.block.level(value),
         }
-    }
-
-    fn is_exempt(&self, raw: &[u8], scratch: &mut Scratch) -> bool {
-        // Most targets show with their second octet that they are not robots.txt.
-        let may_be = matches!(raw, [b'/', b'r' | b'%', ..]);
-        may_be && self.rules.form.robots_txt_exempt() && is_robots_txt(self.rules.form.canonical(raw, &mut scratch.canonical))
     }
 
     /// The highest rank of all rules that match, by trie and segment automaton.
