@@ -50,6 +50,20 @@ pub enum Command {
         robosieve filter policies.rsieve urls.txt --agent MyBot > frontier.txt\n  \
         zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
     Filter(FilterArgs),
+    /// Show every step from a URL and an agent to a decision
+    #[command(
+        after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt, which answers for every origin unless --origin\n\
+        says which.\n\nExamples:\n  robosieve explain robots.txt https://example.com/page --agent GPTBot\n  \
+        robosieve explain policies.rsieve https://example.com/page --agent GPTBot --dialect rfc9309,google --format json"
+    )]
+    Explain(ExplainArgs),
+    /// List the URLs on which two dialects disagree, and why
+    #[command(
+        after_help = "POLICIES and URLS are as for eval. The causes: url, origin, access, robots-txt, group, line, octets, specificity; a line each at\n\
+        the end says what they mean and how often they were met.\n\nExample:\n  \
+        robosieve diff --dialects rfc9309,google policies.rsieve urls.txt --agent Googlebot"
+    )]
+    Diff(DiffArgs),
     /// Show what is in a store or a robots.txt: groups, rung chosen, states, octets
     #[command(
         after_help = "Examples:\n  robosieve inspect policies.rsieve\n  robosieve inspect policies.rsieve --origin https://example.com\n  \
@@ -75,7 +89,7 @@ pub struct AgentArgs {
 pub struct ReadingArgs {
     /// How robots.txt is read: rfc9309, google or scrapy; several (repeated, or parted by commas) are answered side by side
     /// [default: rfc9309, or what a store was compiled in]
-    #[arg(long = "dialect", value_parser = dialect, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long = "dialect", alias = "dialects", value_parser = dialect, value_name = "NAME", value_delimiter = ',')]
     pub dialects: Vec<Dialect>,
     /// How fetch outcomes are read: rfc9309, google, scrapy or hold [default: the dialect's own]
     #[arg(long, value_parser = access, value_name = "NAME")]
@@ -147,7 +161,7 @@ impl ThreadArgs {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PolicyArgs {
     /// A store, a directory of files named by origin, or one robots.txt
     #[arg(value_name = "POLICIES", value_hint = ValueHint::AnyPath)]
@@ -243,6 +257,34 @@ pub struct InspectArgs {
     /// How a robots.txt is read
     #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
     pub dialect: Dialect,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+    /// URLs to explain
+    #[arg(value_name = "URL", required = true)]
+    pub urls: Vec<OsString>,
+    #[command(flatten)]
+    pub agents: AgentArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// How explanations are printed
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// How differences are printed
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    /// Exit with 1 if there is any difference
+    #[arg(long)]
+    pub exit_code: bool,
 }
 
 /// A share of rows that must not be exceeded.

@@ -36,6 +36,15 @@ pub fn load_all(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec<Store>, F
     Ok(stores)
 }
 
+/// As [`load_all`], for questions about single URLs: one robots.txt answers for every origin unless told for which.
+pub fn load_for_questions(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec<Store>, Failure> {
+    let is_one = !args.policies.is_dir() && !is_store(&args.policies)?;
+    match is_one && args.origin.is_none() {
+        true => load_all(&PolicyArgs { any_origin: true, ..args.clone() }, dialects),
+        false => load_all(args, dialects),
+    }
+}
+
 fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
     let path = &args.policies;
     let of_one = args.origin.is_some() || args.any_origin;
