@@ -3,5 +3,6 @@
 pub mod analyse;
 pub mod compile;
 pub mod explain;
+pub mod lint;
 pub mod matcher;
 pub mod program;
