@@ -36,7 +36,7 @@ impl fmt::Display for Remark {
 /// ```
 /// use robosieve::{dialect::RFC9309, lint::lint};
 ///
-/// let remarks = lint(b"User-agent: *\nDisallow: /a\nDisallow: /a/b\nDisalow: /c\n", &RFC9309);
+/// let remarks = lint(b"User-agent: *\nAllow: /*a/b\nDisallow: /a/b\nDisalow: /c\n", &RFC9309);
 /// let found: Vec<_> = remarks.iter().map(|remark| (remark.line, remark.code.name())).collect();
 /// assert_eq!(found, [(3, "shadowed-rule"), (4, "misspelled-key"), (4, "read-differently")]);
 /// ```

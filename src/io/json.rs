@@ -76,6 +76,28 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
     }
 }
 
+/// A value as one line of JSON that does nothing to a terminal: characters that would are written as `\\uXXXX`, which means the same.
+///
+/// ```
+/// use robosieve::io::json::line;
+///
+/// assert_eq!(line(&serde_json::json!({ "rule": "/\u{202E}x" })), r#"{"rule":"/\u202ex"}"#);
+/// ```
+pub fn line(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    if !text.chars().any(does_something) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match does_something(character) {
+            true => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}"))),
+            false => safe.push(character),
+        }
+    }
+    safe
+}
+
 fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
     if !text.chars().any(does_something) {
         return serde_json::to_writer(out, text).map_err(io::Error::from);

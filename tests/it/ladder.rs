@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use robosieve::agent::Agent;
 use robosieve::compile::{Options, compile};
 use robosieve::decision::{Decision, Reason, Verdict};
-use robosieve::dialect::RFC9309;
+use robosieve::dialect::{Dialect, RFC9309};
+use robosieve::explain::explain;
 use robosieve::matcher::{Matcher, Scratch};
 use robosieve::policy::Policy;
 use robosieve::program::{Binding, Detail, Program, Rung};
@@ -41,7 +42,11 @@ pub struct Ladder {
 
 impl Ladder {
     pub fn new(robots: &[u8], options: Vec<Options>) -> Ladder {
-        let policy = Policy::parse(robots, &RFC9309);
+        Ladder::in_dialect(robots, &RFC9309, options)
+    }
+
+    fn in_dialect(robots: &[u8], dialect: &Dialect, options: Vec<Options>) -> Ladder {
+        let policy = Policy::parse(robots, dialect);
         let programs = options.into_iter().map(|options| (options.clone(), compile(&policy, &options))).collect();
         Ladder { policy, programs, scratch: Scratch::new() }
     }
@@ -51,6 +56,11 @@ impl Ladder {
         let Ok(rest) = Url::split(url).and_then(|url| url.write_origin(&mut Vec::new()).map(|()| url.rest())) else {
             return (Verdict::Unresolved, Reason::BadUrl, 0);
         };
+        self.decide_raw(agent, rest)
+    }
+
+    /// The same about what stands behind an authority.
+    fn decide_raw(&mut self, agent: &Agent, rest: &[u8]) -> Answer {
         let mut first = None;
         for (options, octets) in &self.programs {
             let program = Program::check(octets).unwrap();
@@ -58,7 +68,7 @@ impl Ladder {
             let line = decision.rule.index().map_or(0, |rule| self.policy.rules().nth(rule as usize).unwrap().line());
             let answer = (decision.verdict, decision.reason, line);
             let first = *first.get_or_insert(answer);
-            assert_eq!(answer, first, "{options:?} on {} for {agent:?}\n{program:#}", url.escape_ascii());
+            assert_eq!(answer, first, "{options:?} on {} for {agent:?}\n{program:#}", rest.escape_ascii());
         }
         first.unwrap()
     }
@@ -66,9 +76,7 @@ impl Ladder {
 
 fn decide(program: &Program<'_>, agent: &Agent, rest: &[u8], scratch: &mut Scratch) -> Decision {
     let Some(set) = program.bind(agent).rule_set() else {
-        let mut target = Vec::new();
-        robosieve::percent::canonical_target(rest, &mut target);
-        let exempt = robosieve::form::is_robots_txt(&target);
+        let exempt = program.form().is_exempt(rest, &mut Vec::new());
         return Decision::new(Verdict::Allow, if exempt { Reason::RobotsTxt } else { Reason::NoGroup });
     };
     let matcher = Matcher::new(program.rule_set(set).unwrap()).unwrap();
@@ -134,6 +142,8 @@ fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
             "{",
             "%25",
             "=http:",
+            "/index.html",
+            "3F",
         ]),
         0..7,
     )
@@ -204,6 +214,28 @@ proptest! {
             for target in &targets {
                 let url = url(target);
                 prop_assert_eq!(ladder.decide(&agent, &url), right_answer(&oracle, &agent, &url), "{} for {:?}", url.escape_ascii(), agent);
+            }
+        }
+    }
+
+    /// In every dialect the engine decides what one rule after another decides.
+    #[test]
+    fn every_rung_agrees_with_explanations(robots in robots(), free in prop::collection::vec(target(), 1..8)) {
+        for dialect in &Dialect::ALL {
+            let mut ladder = Ladder::in_dialect(robots.as_bytes(), dialect, all_options());
+            let policy = ladder.policy.clone();
+            let mut targets = targets_of(&policy);
+            targets.extend(free.iter().map(|target| target.clone().into_bytes()));
+            // Behind an authority stands a path, a query, a fragment or nothing.
+            targets.iter_mut().filter(|target| !matches!(target[..], [] | [b'/' | b'?' | b'#', ..])).for_each(|target| target.insert(0, b'/'));
+            for agent in agents() {
+                for target in &targets {
+                    let explanation = explain(&policy, &agent, target);
+                    let decision = explanation.decision;
+                    let line = explanation.matches.first().filter(|_| decision.rule.index().is_some()).map_or(0, |(_, rule)| rule.line());
+                    let expected = (decision.verdict, decision.reason, line);
+                    prop_assert_eq!(ladder.decide_raw(&agent, target), expected, "{} for {:?} in {}", target.escape_ascii(), agent, dialect.name);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod command;
 mod corpus;
+mod dialects;
 mod format;
 mod hostile;
 mod ladder;

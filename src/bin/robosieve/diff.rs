@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use robosieve::explain::Cause;
+use robosieve::io::json::line as to_line;
 use robosieve::io::text::{to_terminal_text, to_text};
 use robosieve::pipeline::{Asked, Decided, Evaluator, Sink};
 
@@ -82,7 +83,7 @@ impl<'e, 's> Differences<'e, 's> {
             let object = json!({
                 "row": number, "url": to_text(url).0, "agent": agent.name(), "cause": cause.name(), names[0]: side(0), names[1]: side(1),
             });
-            return writeln!(self.out, "{object}");
+            return writeln!(self.out, "{}", to_line(&object));
         }
         if std::mem::take(&mut self.at_start) {
             writeln!(self.out, "{:<12} {:<16} {:<22} {:<22} url", "cause", "agent", names[0], names[1])?;

@@ -9,6 +9,7 @@ use robosieve::agent::{Agent, LineToken};
 use robosieve::decision::{Decision, Reason, Verdict};
 use robosieve::explain::{Explanation, explain};
 use robosieve::fetch::{Access, AccessTable, Outcome};
+use robosieve::io::json::line;
 use robosieve::io::text::{to_terminal_text, to_text};
 use robosieve::policy::{Policy, Rule};
 use robosieve::store::{Snapshot, SnapshotTime, Store};
@@ -30,7 +31,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
                 let access = args.reading.access.unwrap_or(store.dialect().access);
                 let steps = Steps::take(store, url.as_encoded_bytes(), agent, access)?;
                 match args.format {
-                    CheckFormat::Json => writeln!(out, "{}", steps.json())?,
+                    CheckFormat::Json => writeln!(out, "{}", line(&steps.json()))?,
                     CheckFormat::Text => {
                         if !std::mem::take(&mut is_first) {
                             writeln!(out)?;

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use robosieve::dialect::{Dialect, RFC9309};
+use robosieve::io::json::line;
 use robosieve::io::text::{to_terminal_text, to_text};
 use robosieve::lint::{Remark, lint};
 use robosieve::policy::{FindingCode, Severity};
@@ -127,7 +128,7 @@ impl Report<'_> {
                     "message": remark.code.advice(),
                     "detail": to_text(remark.detail.as_bytes()).0,
                 });
-                writeln!(self.out, "{object}")
+                writeln!(self.out, "{}", line(&object))
             }
             CheckFormat::Text if remark.line == 0 => writeln!(self.out, "{name}: {}", to_terminal_text(remark.to_string().as_bytes())),
             CheckFormat::Text => writeln!(self.out, "{name}:{}: {}", remark.line, to_terminal_text(remark.to_string().as_bytes())),

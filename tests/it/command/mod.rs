@@ -7,6 +7,7 @@ mod filter;
 mod help;
 mod inspect;
 mod outputs;
+mod readings;
 mod rows;
 
 use std::ffi::OsStr;

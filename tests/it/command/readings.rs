@@ -1,0 +1,155 @@
+//! Several dialects at once, `explain`, `diff`, `lint`.
+
+use super::*;
+
+/// A group that one dialect alone can not name, a misspelling that one alone does not forgive, and a rule that decides nothing.
+const TRICKY: &str = "User-agent: *\nDisallow: /a\nAllow: /a/%62\nDisalow: /typo\nDisallow: /a/%62\n\nUser-agent: MJ12bot\nDisallow: /\n";
+
+fn tricky() -> Place {
+    let place = Place::empty();
+    place.write("tricky.txt", TRICKY);
+    place.write("robots/example.com", TRICKY);
+    place.write("urls.txt", "https://example.com/typo\nhttps://example.com/a/b\nhttps://example.com/b\nno url\n");
+    place
+}
+
+#[test]
+fn check_answers_in_each_dialect() {
+    let place = tricky();
+    let ran = place
+        .run("check --format json --robots tricky.txt --agent X --dialect rfc9309,google --dialect scrapy https://example.com/typo")
+        .is(1);
+    assert_eq!(ran.values("dialect"), ["rfc9309", "google", "scrapy"]);
+    assert_eq!(ran.values("verdict"), ["allow", "disallow", "disallow"]);
+    let text = place.run("check --robots tricky.txt --agent X --dialects rfc9309,google https://example.com/typo").is(1);
+    assert!(text.text().contains("X rfc9309") && text.text().contains("X google"), "{}", text.text());
+    let one = place.run("check --format json --robots tricky.txt --agent X --dialect google https://example.com/typo").is(1);
+    assert!(one.objects()[0].get("dialect").is_none(), "one dialect needs no key");
+    place.run("check --robots tricky.txt --agent X --dialect bing https://example.com/").fails(&["rfc9309", "google", "scrapy"]);
+}
+
+#[test]
+fn eval_has_a_column_a_dialect() {
+    let place = tricky();
+    place.run("eval robots urls.txt --agent X --agent MJ12bot --dialect google,rfc9309 -o out.arrow --summary-json s.json").is(0);
+    let columns = Columns::read(place.read("out.arrow"));
+    assert_eq!(columns.names(), ["row", "allow_X_google", "allow_MJ12bot_google", "allow_X_rfc9309", "allow_MJ12bot_rfc9309"]);
+    assert_eq!(columns.1.metadata()["robosieve.dialect"], "google,rfc9309");
+    assert_eq!(columns.verdicts("allow_X_google"), ["disallow", "disallow", "allow", "unresolved"]);
+    assert_eq!(columns.verdicts("allow_X_rfc9309"), ["allow", "allow", "allow", "unresolved"]);
+    assert_eq!(columns.verdicts("allow_MJ12bot_google"), ["disallow", "disallow", "allow", "unresolved"]);
+    assert_eq!(columns.verdicts("allow_MJ12bot_rfc9309"), ["disallow", "disallow", "disallow", "unresolved"]);
+    let summary = place.json("s.json");
+    assert_eq!((&summary["dialect"], &summary["agents"][3]["dialect"]), (&"google,rfc9309".into(), &"rfc9309".into()));
+    assert_eq!(summary["agents"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_store_is_read_in_another_dialect_from_its_bodies() {
+    let place = tricky();
+    place.run("compile -o own.rsieve robots").is(0);
+    place.run("compile -o google.rsieve robots --dialect google").is(0);
+    place.run("compile -o bare.rsieve robots --no-bodies").is(0);
+    let verdicts = |line: &str| place.run(line).is(0).values("verdict");
+    let as_google = verdicts("eval google.rsieve urls.txt --agent X -o - --output-format jsonl");
+    assert_eq!(as_google, ["disallow", "disallow", "allow", "unresolved"]);
+    assert_eq!(verdicts("eval own.rsieve urls.txt --agent X -o - --output-format jsonl --dialect google"), as_google);
+    assert_eq!(verdicts("eval own.rsieve urls.txt --agent X -o - --output-format jsonl")[0], "allow");
+    assert_eq!(verdicts("eval google.rsieve urls.txt --agent X -o - --output-format jsonl --dialect scrapy")[0], "disallow");
+    assert_eq!(verdicts("eval bare.rsieve urls.txt --agent X -o - --output-format jsonl --dialect rfc9309")[0], "allow");
+    place.run("eval bare.rsieve urls.txt --agent X --dialect google").fails(&["no bodies", "--no-bodies", "--dialect"]);
+    place.run("explain bare.rsieve https://example.com/a --agent X").fails(&["no bodies", "--no-bodies"]);
+    place.run("lint bare.rsieve").fails(&["no bodies", "--no-bodies"]);
+}
+
+#[test]
+fn explain_takes_every_step() {
+    let place = tricky();
+    let ran = place.run("explain tricky.txt https://example.com/a/b?x --agent X").is(0);
+    for words in [
+        "origin     https://example.com",
+        "bound by the groups of *",
+        "line 1 *",
+        "line    3, specificity   4: allow: /a/%62  (as /a/b)",
+        "line    2",
+        "allow by line 3",
+    ] {
+        assert!(ran.text().contains(words), "{words:?} is missing:\n{}", ran.text());
+    }
+    let questions = "tricky.txt https://example.com/a/b https://example.com/typo https://example.com/robots.txt no-url --agent X --agent MJ12bot --dialect rfc9309,google,scrapy";
+    let explained = place.run(&format!("explain {questions} --format json")).is(0);
+    let checked = place.run(&format!("check --robots {questions} --format json")).is(2);
+    let answers = |ran: &Ran| {
+        let answer = |o: &Value| format!("{} {} {} {} {} {}", o["url"], o["agent"], o["dialect"], o["verdict"], o["reason"], o["line"]);
+        let mut answers: Vec<String> = ran.objects().iter().map(answer).collect();
+        answers.sort();
+        answers
+    };
+    assert_eq!(answers(&explained), answers(&checked));
+    assert_eq!(explained.objects().len(), 4 * 2 * 3);
+    assert_eq!(explained.objects()[0]["matches"].as_array().unwrap().len(), 2);
+    let missing = place.run("explain robots https://unknown.test/x --agent X").is(0);
+    assert!(missing.text().contains("unresolved (no-policy"), "{}", missing.text());
+}
+
+#[test]
+fn diff_lists_what_differs_and_why() {
+    let place = tricky();
+    let ran = place.run("diff --dialects rfc9309,google robots urls.txt --agent X --agent MJ12bot --format json").is(0);
+    let rows: Vec<String> = ran.objects().iter().map(|o| format!("{} {} {}", o["row"], o["agent"], o["cause"])).collect();
+    assert_eq!(rows, ["0 \"X\" \"line\"", "1 \"X\" \"octets\"", "2 \"MJ12bot\" \"group\""]);
+    assert!(ran.err.contains("3 of 8 answers differ"), "{}", ran.err);
+    place.run("diff --dialects rfc9309,google robots urls.txt --agent X --exit-code").is(1);
+    place.run("diff --dialects google,google robots urls.txt --agent X").fails(&["two dialects", "--dialects"]);
+    place.run("diff robots urls.txt --agent X").fails(&["--dialects rfc9309,google"]);
+}
+
+#[test]
+fn lint_says_where_what_and_what_to_do() {
+    let place = tricky();
+    let ran = place.run("lint tricky.txt --format json").is(0);
+    let found: Vec<String> = ran.objects().iter().map(|o| format!("{}:{}", o["line"], o["code"].as_str().unwrap())).collect();
+    assert_eq!(
+        found,
+        [
+            "3:read-differently",
+            "4:misspelled-key",
+            "4:read-differently",
+            "5:conflicting-rules",
+            "5:read-differently",
+            "5:shadowed-rule",
+            "7:token-outside-grammar",
+            "7:read-differently",
+        ]
+    );
+    let text = place.run("lint tricky.txt robots").is(0);
+    assert!(text.text().starts_with("tricky.txt:3: warning [read-differently]: "), "{}", text.text());
+    assert!(text.text().contains("robots/example.com:5: note [shadowed-rule]: "), "{}", text.text());
+    assert!(text.err.contains("2 files: 0 errors"), "{}", text.err);
+    place.run("compile -o s.rsieve robots").is(0);
+    assert!(place.run("lint s.rsieve").is(0).text().starts_with("http://example.com:3: "));
+    assert_eq!(place.pipe(TRICKY, "lint -").is(0).text().lines().count(), 8);
+    for (what, code) in [("error", 0), ("warning", 1), ("note", 1), ("shadowed-rule", 1), ("html", 0)] {
+        place.run(&format!("lint tricky.txt --fail-on {what}")).is(code);
+    }
+    place.run("lint tricky.txt --fail-on everything").fails(&["lint --codes"]);
+    place.run("lint missing.txt").fails(&["missing.txt"]);
+    let codes = place.run("lint --codes").is(0);
+    assert!(codes.text().lines().count() >= 20 && codes.text().lines().all(|line| line.split_whitespace().count() > 5), "{}", codes.text());
+}
+
+#[test]
+fn what_the_new_commands_print_does_nothing_to_a_terminal() {
+    let place = Place::empty();
+    place.write("evil.txt", b"User-agent: *\nDisallow: /\x1B[2J\xE2\x80\xAE\nDisalow: /\x1Bc\n\x1B]0;x\x07: y\n");
+    place.write("urls.txt", "https://example.com/\x1Bc\n");
+    for line in [
+        "lint evil.txt",
+        "lint evil.txt --format json",
+        "explain evil.txt https://example.com/\x1B[2J --agent X",
+        "diff --dialects rfc9309,google evil.txt urls.txt --agent X --any-origin",
+    ] {
+        let ran = place.run(line).is(0);
+        assert!(!ran.out.is_empty() && is_harmless(ran.text()) && is_harmless(&ran.err), "{line}: {:?}", ran.text());
+    }
+}
