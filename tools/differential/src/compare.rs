@@ -1,0 +1,182 @@
+//! Verdicts held against each other, and every difference explained or not.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use crate::model::Reading;
+use crate::peer::{Answer, Job};
+use crate::question::Agent;
+use crate::quirk::Quirks;
+
+/// Differences that nothing explains are shown up to this many.
+const SHOWN: usize = 20;
+/// Of a body, so much is shown.
+const SHOWN_LEN: usize = 1_500;
+
+/// Why two verdicts differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// These quirks, and no fewer, turn the one verdict into the other; with all of the peer's the model answers as it does.
+    Quirks(Quirks),
+    /// The model of the dialect does not answer as robosieve does.
+    NotOurModel,
+    /// The model of the peer does not answer as the peer does.
+    NotTheirModel,
+}
+
+/// Explains the differences of one file.
+pub struct Explainer<'j> {
+    body: &'j [u8],
+    ours: Quirks,
+    theirs: Quirks,
+    readings: HashMap<Quirks, Reading>,
+}
+
+impl<'j> Explainer<'j> {
+    /// For `body`, read with `ours` and with `theirs`.
+    pub fn new(body: &'j [u8], ours: Quirks, theirs: Quirks) -> Explainer<'j> {
+        Explainer { body, ours, theirs, readings: HashMap::new() }
+    }
+
+    fn allows(&mut self, quirks: Quirks, agent: &Agent, url: &[u8]) -> bool {
+        self.readings.entry(quirks).or_insert_with(|| Reading::of(self.body, quirks)).allows(agent, url)
+    }
+
+    /// Whether both models answer so.
+    pub fn both_models_say(&mut self, agent: &Agent, url: &[u8], ours: bool, theirs: Option<bool>) -> bool {
+        self.allows(self.ours, agent, url) == ours && theirs.is_none_or(|theirs| self.allows(self.theirs, agent, url) == theirs)
+    }
+
+    /// Why they say `theirs` and we do not.
+    pub fn explain(&mut self, agent: &Agent, url: &[u8], theirs: bool) -> Cause {
+        if self.allows(self.ours, agent, url) == theirs {
+            return Cause::NotOurModel;
+        }
+        if self.allows(self.theirs, agent, url) != theirs {
+            return Cause::NotTheirModel;
+        }
+        Cause::Quirks(self.smallest_change(agent, url, theirs))
+    }
+
+    /// One quirk, else two, else what is left of all when none more can be left out.
+    fn smallest_change(&mut self, agent: &Agent, url: &[u8], theirs: bool) -> Quirks {
+        let change = self.ours.flipped(self.theirs);
+        let single: Vec<Quirks> = change.iter().map(|quirk| Quirks::of(&[quirk])).collect();
+        let pairs = single.iter().enumerate().flat_map(|(at, one)| single[..at].iter().map(|other| one.flipped(*other)));
+        let few: Vec<Quirks> = single.iter().copied().chain(pairs).collect();
+        if let Some(found) = few.into_iter().find(|&few| self.allows(self.ours.flipped(few), agent, url) == theirs) {
+            return found;
+        }
+        single.into_iter().fold(change, |rest, quirk| {
+            let fewer = rest.flipped(quirk);
+            if self.allows(self.ours.flipped(fewer), agent, url) == theirs { fewer } else { rest }
+        })
+    }
+}
+
+#[derive(Default)]
+struct Class {
+    count: u64,
+    example: String,
+    example_len: usize,
+}
+
+/// What came of a comparison.
+#[derive(Default)]
+pub struct Tally {
+    compared: u64,
+    agreed: u64,
+    files: u64,
+    causes: BTreeMap<Vec<&'static str>, (Quirks, Class)>,
+    answers: BTreeMap<&'static str, Class>,
+    unexplained: u64,
+    shown: String,
+    not_as_modelled: u64,
+}
+
+impl Tally {
+    /// Compares the answers to `job`. With `check_models`, the models are held to every verdict, not only to those that differ.
+    pub fn add(&mut self, job: &Job, readings: (Quirks, Quirks), answers: (&[Answer], &[Answer]), check_models: bool) {
+        let mut explainer = Explainer::new(&job.body, readings.0, readings.1);
+        self.files += 1;
+        let questions = job.questions.agents.iter().flat_map(|agent| job.questions.urls.iter().map(move |url| (agent, url.as_slice())));
+        for ((agent, url), (&ours, &theirs)) in questions.zip(answers.0.iter().zip(answers.1)) {
+            let we_allow = ours.allows().expect("robosieve answers");
+            if check_models && !explainer.both_models_say(agent, url, we_allow, theirs.allows()) {
+                self.not_as_modelled += 1;
+                self.show(job, agent, url, ours, theirs, "a model answers otherwise");
+            }
+            let Some(they_allow) = theirs.allows() else {
+                self.answers.entry(theirs.name()).or_default().add(job, agent, url);
+                continue;
+            };
+            self.compared += 1;
+            if we_allow == they_allow {
+                self.agreed += 1;
+                continue;
+            }
+            match explainer.explain(agent, url, they_allow) {
+                Cause::Quirks(quirks) => {
+                    let names = quirks.iter().map(|quirk| quirk.name()).collect();
+                    self.causes.entry(names).or_insert_with(|| (quirks, Class::default())).1.add(job, agent, url);
+                }
+                Cause::NotOurModel => self.unexplained(job, agent, url, ours, theirs, "the model of the dialect answers as the peer does"),
+                Cause::NotTheirModel => self.unexplained(job, agent, url, ours, theirs, "the model of the peer answers as robosieve does"),
+            }
+        }
+    }
+
+    fn unexplained(&mut self, job: &Job, agent: &Agent, url: &[u8], ours: Answer, theirs: Answer, why: &str) {
+        self.unexplained += 1;
+        self.show(job, agent, url, ours, theirs, why);
+    }
+
+    fn show(&mut self, job: &Job, agent: &Agent, url: &[u8], ours: Answer, theirs: Answer, why: &str) {
+        if (self.unexplained + self.not_as_modelled) as usize > SHOWN {
+            return;
+        }
+        let body = &job.body[..job.body.len().min(SHOWN_LEN)];
+        let _ = writeln!(self.shown, "{}: agent {:?}, URL {}: robosieve {}, peer {}: {why}", job.name, agent.text, url.escape_ascii(), ours.name(), theirs.name());
+        let _ = writeln!(self.shown, "    {}{}", body.escape_ascii(), if body.len() < job.body.len() { "..." } else { "" });
+    }
+
+    /// Whether every difference is explained.
+    pub fn is_explained(&self) -> bool {
+        self.unexplained == 0 && self.not_as_modelled == 0
+    }
+
+    /// The tables, in Markdown.
+    pub fn report(&self, title: &str) -> String {
+        let mut out = String::new();
+        let share = 100.0 * self.agreed as f64 / self.compared.max(1) as f64;
+        let _ = writeln!(out, "## {title}\n\n{} files, {} verdicts compared, {} differ: {share:.4} % agree.", self.files, self.compared, self.compared - self.agreed);
+        for (name, class) in &self.answers {
+            let _ = writeln!(out, "{} questions: {name}; as {}", class.count, class.example);
+        }
+        if !self.causes.is_empty() {
+            let _ = writeln!(out, "\n| differences | cause | what the one that is not the RFC's does | example |\n|---:|---|---|---|");
+        }
+        let mut causes: Vec<_> = self.causes.values().collect();
+        causes.sort_by_key(|(_, class)| std::cmp::Reverse(class.count));
+        for (quirks, class) in causes {
+            let says: Vec<String> = quirks.iter().map(|quirk| format!("{} ({})", quirk.says(), quirk.right())).collect();
+            let _ = writeln!(out, "| {} | {quirks} | {} | {} |", class.count, says.join("; "), class.example);
+        }
+        if !self.is_explained() {
+            let _ = writeln!(out, "\n{} differences unexplained, {} verdicts not as modelled:\n\n{}", self.unexplained, self.not_as_modelled, self.shown);
+        }
+        out
+    }
+}
+
+impl Class {
+    fn add(&mut self, job: &Job, agent: &Agent, url: &[u8]) {
+        self.count += 1;
+        if self.count == 1 || job.body.len() < self.example_len {
+            self.example_len = job.body.len();
+            let shown: &[u8] = if job.body.len() <= 240 { &job.body } else { b"" };
+            let body = if shown.is_empty() { String::new() } else { format!(" in `{}`", shown.escape_ascii()) };
+            self.example = format!("{}: `{}` for `{}`{body}", job.name, url.escape_ascii(), agent.text.escape_debug()).replace('|', "\\|");
+        }
+    }
+}
