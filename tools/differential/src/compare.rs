@@ -1,15 +1,17 @@
 //! Verdicts held against each other, and every difference explained or not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 use crate::model::Reading;
 use crate::peer::{Answer, Job};
 use crate::question::Agent;
-use crate::quirk::Quirks;
+use crate::quirk::{Quirk, Quirks};
 
 /// Differences that nothing explains are shown up to this many.
 const SHOWN: usize = 20;
+/// And so many of one file.
+const SHOWN_OF_ONE: usize = 2;
 /// Of a body, so much is shown.
 const SHOWN_LEN: usize = 1_500;
 
@@ -74,11 +76,29 @@ impl<'j> Explainer<'j> {
     }
 }
 
+/// Differences with a cause in common.
 #[derive(Default)]
 struct Class {
-    count: u64,
+    /// Those that have no other cause.
+    alone: u64,
+    /// Those that need others too.
+    with_others: u64,
     example: String,
-    example_len: usize,
+    example_rank: (bool, usize),
+}
+
+impl Class {
+    fn add(&mut self, job: &Job, agent: &Agent, url: &[u8], is_alone: bool) {
+        let is_first = self.alone + self.with_others == 0;
+        *(if is_alone { &mut self.alone } else { &mut self.with_others }) += 1;
+        // The best example has no other cause and is short.
+        let rank = (!is_alone, job.body.len());
+        if is_first || rank < self.example_rank {
+            self.example_rank = rank;
+            let body = if job.body.len() <= 160 { format!(" in `{}`", job.body.escape_ascii()) } else { String::new() };
+            self.example = format!("{}: `{}` for `{}`{body}", job.name, url.escape_ascii(), agent.text.escape_debug()).replace('|', "\\|");
+        }
+    }
 }
 
 /// What came of a comparison.
@@ -87,10 +107,13 @@ pub struct Tally {
     compared: u64,
     agreed: u64,
     files: u64,
-    causes: BTreeMap<Vec<&'static str>, (Quirks, Class)>,
+    causes: BTreeMap<Quirk, Class>,
+    sets: HashSet<Quirks>,
     answers: BTreeMap<&'static str, Class>,
     unexplained: u64,
     shown: String,
+    shown_count: usize,
+    shown_of: (String, usize),
     not_as_modelled: u64,
 }
 
@@ -107,7 +130,7 @@ impl Tally {
                 self.show(job, agent, url, ours, theirs, "a model answers otherwise");
             }
             let Some(they_allow) = theirs.allows() else {
-                self.answers.entry(theirs.name()).or_default().add(job, agent, url);
+                self.answers.entry(theirs.name()).or_default().add(job, agent, url, true);
                 continue;
             };
             self.compared += 1;
@@ -117,8 +140,9 @@ impl Tally {
             }
             match explainer.explain(agent, url, they_allow) {
                 Cause::Quirks(quirks) => {
-                    let names = quirks.iter().map(|quirk| quirk.name()).collect();
-                    self.causes.entry(names).or_insert_with(|| (quirks, Class::default())).1.add(job, agent, url);
+                    let is_alone = quirks.iter().count() == 1;
+                    quirks.iter().for_each(|quirk| self.causes.entry(quirk).or_default().add(job, agent, url, is_alone));
+                    self.sets.insert(quirks);
                 }
                 Cause::NotOurModel => self.unexplained(job, agent, url, ours, theirs, "the model of the dialect answers as the peer does"),
                 Cause::NotTheirModel => self.unexplained(job, agent, url, ours, theirs, "the model of the peer answers as robosieve does"),
@@ -132,11 +156,24 @@ impl Tally {
     }
 
     fn show(&mut self, job: &Job, agent: &Agent, url: &[u8], ours: Answer, theirs: Answer, why: &str) {
-        if (self.unexplained + self.not_as_modelled) as usize > SHOWN {
+        if self.shown_of.0 != job.name {
+            self.shown_of = (job.name.clone(), 0);
+        }
+        if self.shown_count == SHOWN || self.shown_of.1 == SHOWN_OF_ONE {
             return;
         }
+        self.shown_count += 1;
+        self.shown_of.1 += 1;
         let body = &job.body[..job.body.len().min(SHOWN_LEN)];
-        let _ = writeln!(self.shown, "{}: agent {:?}, URL {}: robosieve {}, peer {}: {why}", job.name, agent.text, url.escape_ascii(), ours.name(), theirs.name());
+        let _ = writeln!(
+            self.shown,
+            "{}: agent {:?}, URL {}: robosieve {}, peer {}: {why}",
+            job.name,
+            agent.text,
+            url.escape_ascii(),
+            ours.name(),
+            theirs.name()
+        );
         let _ = writeln!(self.shown, "    {}{}", body.escape_ascii(), if body.len() < job.body.len() { "..." } else { "" });
     }
 
@@ -149,34 +186,36 @@ impl Tally {
     pub fn report(&self, title: &str) -> String {
         let mut out = String::new();
         let share = 100.0 * self.agreed as f64 / self.compared.max(1) as f64;
-        let _ = writeln!(out, "## {title}\n\n{} files, {} verdicts compared, {} differ: {share:.4} % agree.", self.files, self.compared, self.compared - self.agreed);
+        let _ = writeln!(
+            out,
+            "## {title}\n\n{} files, {} verdicts compared, {} differ: {share:.4} % agree.",
+            self.files,
+            self.compared,
+            self.compared - self.agreed
+        );
         for (name, class) in &self.answers {
-            let _ = writeln!(out, "{} questions: {name}; as {}", class.count, class.example);
+            let _ = writeln!(out, "{} questions: {name}; as {}", class.alone, class.example);
         }
         if !self.causes.is_empty() {
-            let _ = writeln!(out, "\n| differences | cause | what the one that is not the RFC's does | example |\n|---:|---|---|---|");
+            let _ = writeln!(
+                out,
+                "\nCauses ({} combinations of them):\n\n| alone | with others | cause | what it does | who is right | example |\n|---:|---:|---|---|---|---|",
+                self.sets.len()
+            );
         }
-        let mut causes: Vec<_> = self.causes.values().collect();
-        causes.sort_by_key(|(_, class)| std::cmp::Reverse(class.count));
-        for (quirks, class) in causes {
-            let says: Vec<String> = quirks.iter().map(|quirk| format!("{} ({})", quirk.says(), quirk.right())).collect();
-            let _ = writeln!(out, "| {} | {quirks} | {} | {} |", class.count, says.join("; "), class.example);
+        let mut causes: Vec<_> = self.causes.iter().collect();
+        causes.sort_by_key(|(_, class)| std::cmp::Reverse((class.alone, class.with_others)));
+        for (quirk, class) in causes {
+            let (name, says, right) = (quirk.name(), quirk.says(), quirk.right());
+            let _ = writeln!(out, "| {} | {} | {name} | {says} | {right} | {} |", class.alone, class.with_others, class.example);
         }
         if !self.is_explained() {
-            let _ = writeln!(out, "\n{} differences unexplained, {} verdicts not as modelled:\n\n{}", self.unexplained, self.not_as_modelled, self.shown);
+            let _ = writeln!(
+                out,
+                "\n{} differences unexplained, {} verdicts not as modelled:\n\n{}",
+                self.unexplained, self.not_as_modelled, self.shown
+            );
         }
         out
-    }
-}
-
-impl Class {
-    fn add(&mut self, job: &Job, agent: &Agent, url: &[u8]) {
-        self.count += 1;
-        if self.count == 1 || job.body.len() < self.example_len {
-            self.example_len = job.body.len();
-            let shown: &[u8] = if job.body.len() <= 240 { &job.body } else { b"" };
-            let body = if shown.is_empty() { String::new() } else { format!(" in `{}`", shown.escape_ascii()) };
-            self.example = format!("{}: `{}` for `{}`{body}", job.name, url.escape_ascii(), agent.text.escape_debug()).replace('|', "\\|");
-        }
     }
 }

@@ -85,7 +85,8 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<bool, String> {
     let known = || Dialect::ALL.map(|dialect| dialect.name).join(", ");
-    let dialect = Dialect::by_name(&args.dialect).ok_or_else(|| format!("no dialect is called {}: choose one of {}", args.dialect, known()))?;
+    let dialect =
+        Dialect::by_name(&args.dialect).ok_or_else(|| format!("no dialect is called {}: choose one of {}", args.dialect, known()))?;
     let files = files(args)?;
     let made_up = (0..args.random).map(|index| args.seed.wrapping_mul(1_000_003).wrapping_add(index));
     let bodies = files.into_iter().map(Origin::File).chain(made_up.map(Origin::Seed));
@@ -152,7 +153,8 @@ fn job(args: &Args, name: String, body: Vec<u8>) -> Job {
 fn files(args: &Args) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for folder in &args.folders {
-        let entries = fs::read_dir(folder).and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>());
+        let entries =
+            fs::read_dir(folder).and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>());
         let mut entries = entries.map_err(|error| format!("{}: {error}", folder.display()))?;
         entries.sort_unstable();
         files.extend(entries.into_iter().filter_map(|entry| robots_txt(&entry)));

@@ -211,9 +211,7 @@ fn relative(url: &str) -> String {
 fn ask_robotstxt(job: &Job) -> Vec<Answer> {
     let body = std::str::from_utf8(&job.body).ok();
     let read = |agent: &Agent| body.map(|body| (body.to_owned(), agent.text.clone())).ok_or(Answer::NotAsked);
-    each(job, read, |(body, agent), url| {
-        robotstxt::DefaultMatcher::default().one_agent_allowed_by_robots(body, agent, url)
-    })
+    each(job, read, |(body, agent), url| robotstxt::DefaultMatcher::default().one_agent_allowed_by_robots(body, agent, url))
 }
 
 /// "`is_allowed`: the relative URL (path and query). The fragment is ignored."

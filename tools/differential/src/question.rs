@@ -75,7 +75,8 @@ impl Values {
         let is_end = |octet: &u8| matches!(octet, b'\n' | b'\r' | 0 | 0x0B | 0x0C);
         for line in body.split(is_end) {
             let line = &line[..line.iter().position(|&octet| octet == b'#').unwrap_or(line.len())];
-            let separator = line.iter().position(|&octet| octet == b':').or_else(|| line.trim_ascii().iter().position(|&octet| octet == b' '));
+            let separator =
+                line.iter().position(|&octet| octet == b':').or_else(|| line.trim_ascii().iter().position(|&octet| octet == b' '));
             let Some(separator) = separator else { continue };
             let (key, value) = (line[..separator].to_ascii_lowercase(), line[separator + 1..].trim_ascii());
             let has = |part: &[u8]| key.windows(part.len()).any(|window| window == part);
@@ -94,7 +95,8 @@ impl Values {
 
 fn agents(names: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Agent> {
     let mut agents = vec![Agent::token("*"), Agent::token("UnheardOfBot")];
-    let texts: Vec<&str> = names.iter().filter(|name| name.len() <= MAX_NAME_LEN).filter_map(|name| std::str::from_utf8(name).ok()).collect();
+    let texts: Vec<&str> =
+        names.iter().filter(|name| name.len() <= MAX_NAME_LEN).filter_map(|name| std::str::from_utf8(name).ok()).collect();
     for _ in 0..4 * count {
         let Some(name) = (!texts.is_empty()).then(|| random.pick(&texts)) else { break };
         let is_token = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
@@ -165,7 +167,28 @@ fn fill(value: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 fn vary(mut url: Vec<u8>, value: &[u8], random: &mut Random) -> Vec<u8> {
-    const TAILS: &[&[u8]] = &[b"x", b"/", b"?", b"?a=b", b"&a", b";a", b"#a", b"=", b"\xC3\xA9", b"\xE9", b"%", b"$", b"*", b" ", b"\\", b"{", b"|", b"%2F", b"%3f", b"\0"];
+    const TAILS: &[&[u8]] = &[
+        b"x",
+        b"/",
+        b"?",
+        b"?a=b",
+        b"&a",
+        b";a",
+        b"#a",
+        b"=",
+        b"\xC3\xA9",
+        b"\xE9",
+        b"%",
+        b"$",
+        b"*",
+        b" ",
+        b"\\",
+        b"{",
+        b"|",
+        b"%2F",
+        b"%3f",
+        b"\0",
+    ];
     let slash = url.iter().rposition(|&octet| octet == b'/').map_or(0, |at| at + 1);
     let place = if url.is_empty() { 0 } else { random.below(url.len()) };
     match random.below(16) {
@@ -241,7 +264,13 @@ mod tests {
     #[test]
     fn urls_meet_the_rules_and_miss_them_narrowly() {
         let urls = Questions::about(BODY, Size { agents: 2, urls: 400 }).urls;
-        for wanted in ["https://example.com", "https://example.com/robots.txt", "https://example.com/a/%2Fb", "https://example.com/a/%2fb", "https://example.com//e"] {
+        for wanted in [
+            "https://example.com",
+            "https://example.com/robots.txt",
+            "https://example.com/a/%2Fb",
+            "https://example.com/a/%2fb",
+            "https://example.com//e",
+        ] {
             assert!(urls.iter().any(|url| url == wanted.as_bytes()), "{wanted}");
         }
         assert!(urls.iter().all(|url| url.starts_with(ORIGIN)));

@@ -4,8 +4,24 @@ use crate::quirk::{Quirk::*, Quirks};
 
 /// What the reference parser of Google does; the dialect `google` adds the size limit that Google documents.
 pub const GOOGLE: Quirks = Quirks::of(&[
-    NoUtf16, BomPrefix, NulEndsLine, LineCap, TrimAscii, Misspelled, KeyPrefix, NoColonTwoWords, TokenLetters, AgentAsGiven, KeepStarDollar,
-    KeepQueryDelimiters, KeepUnreserved, RawAscii, UrlUntouched, UrlNul, IndexHtm, RobotsTxtRules,
+    NoUtf16,
+    BomPrefix,
+    NulEndsLine,
+    LineCap,
+    TrimAscii,
+    Misspelled,
+    KeyPrefix,
+    NoColonTwoWords,
+    TokenLetters,
+    AgentAsGiven,
+    KeepStarDollar,
+    KeepQueryDelimiters,
+    KeepUnreserved,
+    RawAscii,
+    UrlUntouched,
+    UrlNul,
+    IndexHtm,
+    RobotsTxtRules,
 ]);
 
 /// fast-robotstxt 1.1.0: the reference parser in C++, but for lines that are cut without copying them.
@@ -13,26 +29,81 @@ pub const FAST_ROBOTSTXT: Quirks = GOOGLE.flipped(Quirks::of(&[NulEndsLine, NoLi
 
 /// The crate robotstxt 0.3.0: a translation of the reference parser as it was in 2020.
 pub const ROBOTSTXT: Quirks = GOOGLE.flipped(Quirks::of(&[
-    BomPrefix, BomAsLetters, NulEndsLine, UrlNul, TrimAscii, TrimUnicode, NoLimit, LineUntrimmed, RecordEndsRun, SitemapEndsRun, BrokenEscapeEats, CharsNotOctets,
+    BomPrefix,
+    BomAsLetters,
+    NulEndsLine,
+    UrlNul,
+    TrimAscii,
+    TrimUnicode,
+    NoLimit,
+    LineUntrimmed,
+    RecordEndsRun,
+    SitemapEndsRun,
+    BrokenEscapeEats,
+    CharsNotOctets,
     FirstOccurrence,
 ]));
 
 /// The crate robotxt 0.7.0, asked about a path and query.
 pub const ROBOTXT: Quirks = Quirks::of(&[
-    NoUtf16, NulIsNewline, TrimUnicode, Misspelled, MisspelledAllow, NoColonSpace, CrawlDelayEndsRun, TokenWhole, SlashAdded, KeepStarDollar, KeepQueryDelimiters,
-    DecodeNextToBroken, RawUnwise, RobotsTxtNoQuery,
+    NoUtf16,
+    NulIsNewline,
+    TrimUnicode,
+    Misspelled,
+    MisspelledAllow,
+    NoColonSpace,
+    CrawlDelayEndsRun,
+    TokenWhole,
+    SlashAdded,
+    KeepStarDollar,
+    KeepQueryDelimiters,
+    DecodeNextToBroken,
+    RawUnwise,
+    RobotsTxtNoQuery,
 ]);
 
 /// The crate texting_robots 0.2.2, asked about a relative URL.
 pub const TEXTING_ROBOTS: Quirks = Quirks::of(&[
-    NoLimit, NoUtf16, BomPieces, NulIsNewline, TrimUnicode, Misspelled, NoColonSpace, ValidCrawlDelayEndsRun, NoGroupBindsAll, EmptyDisallowAllows, TokenWhole,
-    KeepStarDollar, KeepQueryDelimiters, KeepUnreserved, KeepHexCase, RawUnwise, RawBraces, DropInvalidPattern, FragmentKept, DollarAnywhere, RobotsTxtNoQuery,
+    NoLimit,
+    NoUtf16,
+    BomPieces,
+    NulIsNewline,
+    TrimUnicode,
+    Misspelled,
+    NoColonSpace,
+    ValidCrawlDelayEndsRun,
+    NoGroupBindsAll,
+    EmptyDisallowAllows,
+    TokenWhole,
+    KeepStarDollar,
+    KeepQueryDelimiters,
+    KeepUnreserved,
+    KeepHexCase,
+    RawUnwise,
+    RawBraces,
+    DropInvalidPattern,
+    FragmentKept,
+    DollarAnywhere,
+    RobotsTxtNoQuery,
 ]);
 
 /// Protego 0.7.0, which gets a body as Scrapy decodes it.
 pub const PROTEGO: Quirks = Quirks::of(&[
-    NoLimit, NoUtf16, DropInvalidUtf8, PythonLines, TrimPython, Misspelled, NoColonWords, RecordEndsRun, AgentAsGiven, AgentWithin, AbsoluteSlash, PythonEscapes,
-    DollarTwice, IndexHtml, RobotsTxtParams,
+    NoLimit,
+    NoUtf16,
+    DropInvalidUtf8,
+    PythonLines,
+    TrimPython,
+    Misspelled,
+    NoColonWords,
+    RecordEndsRun,
+    AgentAsGiven,
+    AgentWithin,
+    AbsoluteSlash,
+    PythonEscapes,
+    DollarTwice,
+    IndexHtml,
+    RobotsTxtParams,
 ]);
 
 /// The reading of the dialect of that name.

@@ -5,7 +5,10 @@ use crate::quirk::{Quirk, Quirks};
 /// What a line says.
 pub enum Line {
     Agent(Vec<u8>),
-    Rule { allows: bool, value: Vec<u8> },
+    Rule {
+        allows: bool,
+        value: Vec<u8>,
+    },
     /// Any other record that ends a run of agent lines.
     EndsRun,
 }
@@ -111,8 +114,11 @@ enum Key {
 fn directive(line: &[u8], quirks: Quirks) -> Option<Line> {
     let comment = line.iter().position(|&octet| octet == b'#');
     let code = &line[..comment.unwrap_or(line.len())];
-    let code = if quirks.has(Quirk::LineUntrimmed) && comment.is_none() { code } else { trim(code, quirks) };
-    let (key, value) = if quirks.has(Quirk::NoColonSpace) { spelled(code, quirks)? } else { key_and_value(code, quirks)? };
+    let (key, value) = match quirks.has(Quirk::NoColonSpace) {
+        true => spelled(code, quirks)?,
+        false if quirks.has(Quirk::LineUntrimmed) && comment.is_none() => key_and_value(code, quirks)?,
+        false => key_and_value(trim(code, quirks), quirks)?,
+    };
     match key {
         Key::Agent => Some(Line::Agent(value)),
         Key::Allow | Key::Disallow => Some(Line::Rule { allows: key == Key::Allow, value }),
@@ -159,7 +165,9 @@ fn key_and_value(code: &[u8], quirks: Quirks) -> Option<(Key, Vec<u8>)> {
 
 /// Records that Protego knows and that are no rules.
 fn is_known(key: &[u8]) -> bool {
-    ["crawl-delay", "crawl delay", "request-rate", "request rate", "visit-time", "visit time"].iter().any(|known| key.eq_ignore_ascii_case(known.as_bytes()))
+    ["crawl-delay", "crawl delay", "request-rate", "request rate", "visit-time", "visit time"]
+        .iter()
+        .any(|known| key.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// The first one or two words as a key.
@@ -181,7 +189,8 @@ fn key_kind(key: &[u8], quirks: Quirks) -> Key {
 }
 
 fn spellings(quirks: Quirks) -> impl Iterator<Item = (&'static str, Key)> {
-    let exact = [("user-agent", Key::Agent), ("allow", Key::Allow), ("disallow", Key::Disallow), ("sitemap", Key::Site), ("site-map", Key::Site)];
+    let exact =
+        [("user-agent", Key::Agent), ("allow", Key::Allow), ("disallow", Key::Disallow), ("sitemap", Key::Site), ("site-map", Key::Site)];
     let exact = exact.into_iter().chain([("sitemaps", Key::Site), ("host", Key::Site), ("crawl-delay", Key::CrawlDelay)]);
     let misspelled = ["dissallow", "dissalow", "disalow", "diasllow", "disallaw"].map(|name| (name, Key::Disallow));
     let misspelled = misspelled.into_iter().chain([("useragent", Key::Agent), ("user agent", Key::Agent)]);
@@ -193,7 +202,7 @@ fn spellings(quirks: Quirks) -> impl Iterator<Item = (&'static str, Key)> {
 
 /// A key at the start, and behind it a colon or space.
 fn spelled(code: &[u8], quirks: Quirks) -> Option<(Key, Vec<u8>)> {
-    let code = trim_blanks(code);
+    let code = trim_blanks_start(code);
     let delays = [("crawl delay", Key::CrawlDelay), ("crawldelay", Key::CrawlDelay)];
     let starts = |name: &str| code.get(..name.len()).is_some_and(|key| key.eq_ignore_ascii_case(name.as_bytes()));
     spellings(quirks).chain(delays).filter(|(name, _)| starts(name)).find_map(|(name, key)| {
@@ -228,6 +237,12 @@ fn trim(octets: &[u8], quirks: Quirks) -> &[u8] {
         return trim_chars(octets, |letter| letter.is_ascii_whitespace() || letter == '\u{B}');
     }
     trim_blanks(octets)
+}
+
+/// Whether `octets` begin with what is trimmed.
+pub fn starts_with_space(octets: &[u8], quirks: Quirks) -> bool {
+    let closed = [octets, b"x"].concat();
+    trim(&closed, quirks).len() < closed.len()
 }
 
 fn trim_chars(octets: &[u8], is_space: impl Fn(char) -> bool) -> &[u8] {

@@ -72,10 +72,6 @@ impl Reading {
         if self.quirks.has(Quirk::AgentWithin) {
             return tokens_of_protego(value);
         }
-        let is_space = |octet: &u8| match self.quirks.has(Quirk::TokenLetters) {
-            true => octet.is_ascii_whitespace() || *octet == 0x0B,
-            false => matches!(octet, b' ' | b'\t'),
-        };
         if self.quirks.has(Quirk::TokenWhole) {
             return match value {
                 b"*" => vec![Token::Star],
@@ -83,7 +79,7 @@ impl Reading {
                 _ => vec![Token::Name(value.to_vec())],
             };
         }
-        if value.first() == Some(&b'*') && value.get(1).is_none_or(is_space) {
+        if value.strip_prefix(b"*").is_some_and(|rest| rest.is_empty() || lines::starts_with_space(rest, self.quirks)) {
             return vec![Token::Star];
         }
         let letters = self.quirks.has(Quirk::TokenLetters);
@@ -155,7 +151,11 @@ impl Reading {
             }
         };
         let tokens = self.groups.iter().flat_map(|group| &group.tokens);
-        tokens.map(|token| (score(token), token)).filter(|&(score, _)| score > 0).reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|best| best.1)
+        tokens
+            .map(|token| (score(token), token))
+            .filter(|&(score, _)| score > 0)
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .map(|best| best.1)
     }
 }
 
@@ -174,6 +174,7 @@ fn tokens_of_protego(value: &[u8]) -> Vec<Token> {
 
 fn begins_a_word(text: &str, word: &str) -> bool {
     let starts = text.char_indices().map(|(at, _)| at).filter(|&at| text[at..].starts_with(word));
-    let is_boundary = |at: usize| text[..at].chars().next_back().is_none_or(|before| !(before.is_alphanumeric() || matches!(before, '-' | '_')));
+    let is_boundary =
+        |at: usize| text[..at].chars().next_back().is_none_or(|before| !(before.is_alphanumeric() || matches!(before, '-' | '_')));
     starts.into_iter().any(is_boundary)
 }

@@ -32,7 +32,8 @@ impl Target {
     /// The target of `url`, which has a scheme and a host.
     pub fn new(url: &[u8], quirks: Quirks) -> Target {
         let authority = url.windows(3).position(|three| three == b"://").map_or(0, |at| at + 3);
-        let rest = url[authority..].iter().position(|octet| matches!(octet, b'/' | b'?' | b'#')).map_or(&[][..], |at| &url[authority + at..]);
+        let rest =
+            url[authority..].iter().position(|octet| matches!(octet, b'/' | b'?' | b'#')).map_or(&[][..], |at| &url[authority + at..]);
         let end = if quirks.has(Quirk::FragmentKept) { None } else { rest.iter().position(|&octet| octet == b'#') };
         let raw = &rest[..end.unwrap_or(rest.len())];
         let slash = if raw.first() == Some(&b'/') { &b""[..] } else { b"/" };
@@ -119,7 +120,8 @@ impl Pattern {
     pub fn without_index(&self, quirks: Quirks) -> Option<Pattern> {
         let slash = self.text.iter().rposition(|&octet| octet == b'/')?;
         let page = &self.text[slash + 1..];
-        let is_index = quirks.has(Quirk::IndexHtm) && page.starts_with(b"index.htm") || quirks.has(Quirk::IndexHtml) && page == b"index.html";
+        let is_index =
+            quirks.has(Quirk::IndexHtm) && page.starts_with(b"index.htm") || quirks.has(Quirk::IndexHtml) && page == b"index.html";
         let value = [&self.text[..=slash], b"$"].concat();
         is_index.then(|| Pattern::new(&value, quirks))
     }
