@@ -62,6 +62,7 @@ impl<'s, W: Write> JsonLines<'s, W> {
         match run.bound_by[agent] {
             BoundBy::Nobody => self.out.write_all(b"null")?,
             BoundBy::Star => self.out.write_all(b"\"*\"")?,
+            BoundBy::Contained(token) => string(&mut self.out, &to_text(token).0)?,
             BoundBy::Token(token) => string(&mut self.out, &agent_entry.tokens()[token])?,
         }
         self.out.write_all(b",\"rule\":")?;

@@ -51,10 +51,10 @@ impl<'s> Evaluator<'s> {
 
 /// How an agent stands at the origin of the current rows.
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct Standing<'s> {
     /// The same for every target but robots.txt, or decided by the matcher of that index.
     answer: Answer,
-    bound_by: BoundBy,
+    bound_by: BoundBy<'s>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,8 +80,10 @@ pub struct Worker<'s> {
     key: Vec<u8>,
     /// The octets that decide the origin of the current rows.
     prefix: Vec<u8>,
+    /// Where the raw target begins in the current rows; `None` where each row is cut on its own.
+    target_at: Option<usize>,
     snapshot: Option<Snapshot<'s>>,
-    standings: Vec<Standing>,
+    standings: Vec<Standing<'s>>,
     counts: Vec<Counts>,
     /// Agents with the same rules share one.
     matchers: Vec<Matcher<'s>>,
@@ -131,14 +133,24 @@ impl<'s> Worker<'s> {
     /// Looks up the origin of `row`. Says whether it has one.
     fn enter(&mut self, evaluator: &Evaluator<'s>, row: &[u8]) -> bool {
         self.key.clear();
-        let prefix_len = Url::split(row).and_then(|url| url.write_origin(&mut self.key).map(|()| url.prefix_len()));
+        self.prefix.clear();
+        if evaluator.store.has_any_origin() && evaluator.form.cuts_anything() {
+            self.target_at = None;
+            return self.find_policy(evaluator);
+        }
+        let key_form = evaluator.form.origin();
+        let prefix_len = Url::split(row).and_then(|url| url.write_key(key_form, &mut self.key).map(|()| url.prefix_len()));
         let Ok(prefix_len) = prefix_len else {
             self.snapshot = None;
             self.set_all(evaluator, Decision::unresolved(Reason::BadUrl));
             return false;
         };
-        self.prefix.clear();
         self.prefix.extend_from_slice(&row[..prefix_len]);
+        self.target_at = Some(evaluator.form.start(&self.prefix));
+        self.find_policy(evaluator)
+    }
+
+    fn find_policy(&mut self, evaluator: &Evaluator<'s>) -> bool {
         if let Err(reason) = self.look_up(evaluator) {
             self.set_all(evaluator, Decision::unresolved(reason));
         }
@@ -147,6 +159,9 @@ impl<'s> Worker<'s> {
 
     /// How many of `rows` begin with the current prefix and end their authority there.
     fn same_origin(&self, octets: &[u8], rows: &[Range<usize>]) -> usize {
+        if self.target_at.is_none() {
+            return rows.len();
+        }
         let same = |row: &Range<usize>| {
             let behind = octets[row.clone()].strip_prefix(&self.prefix[..]);
             matches!(behind, Some([] | [b'/' | b'?' | b'#', ..]))
@@ -189,6 +204,7 @@ impl<'s> Worker<'s> {
             let binding = program.bind(agent);
             let bound_by = match binding {
                 Binding::Named { token, .. } => BoundBy::Token(token),
+                Binding::Contained { token, .. } => BoundBy::Contained(token),
                 Binding::Star { .. } => BoundBy::Star,
                 Binding::Nobody => BoundBy::Nobody,
             };
@@ -215,10 +231,9 @@ impl<'s> Worker<'s> {
     fn decide_run(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>, has_origin: bool) {
         self.counts.clear();
         self.counts.resize(self.standings.len(), Counts::default());
-        let prefix_len = if has_origin { self.prefix.len() } else { 0 };
         for row in rows.clone() {
             let octets = &decided.octets[decided.rows[row].clone()];
-            let raw = if has_origin { &octets[prefix_len..] } else { &[] };
+            let raw = if has_origin { &octets[self.target_at.unwrap_or_else(|| evaluator.form.start(octets))..] } else { &[] };
             if self.detail {
                 self.decide_row(evaluator, raw, has_origin);
                 for (agent, decision) in self.decisions.iter().enumerate() {
@@ -293,7 +308,7 @@ impl<'s> Worker<'s> {
         }
     }
 
-    fn count_agent(&self, tally: &mut Tally, standing: &Standing, counts: &Counts, rows: u64) {
+    fn count_agent(&self, tally: &mut Tally, standing: &Standing<'s>, counts: &Counts, rows: u64) {
         let disallow = rows - counts.allow - counts.unresolved;
         tally.allow += counts.allow;
         let reason = match standing.answer {
@@ -304,7 +319,7 @@ impl<'s> Worker<'s> {
         match standing.bound_by {
             BoundBy::Nobody => tally.disallow_fetch += disallow,
             BoundBy::Star => tally.disallow_star += disallow,
-            BoundBy::Token(_) => {
+            BoundBy::Token(_) | BoundBy::Contained(_) => {
                 tally.disallow_named += disallow;
                 tally.named += rows;
             }

@@ -171,13 +171,15 @@ pub struct Column {
 
 /// Which group bound an agent in a run of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BoundBy {
+pub enum BoundBy<'s> {
     /// None, or none was asked.
     Nobody,
     /// The `*` groups.
     Star,
     /// Groups that name the agent's token of that index.
     Token(usize),
+    /// Groups with this token, in lower case, which stands in the text the agent was given as.
+    Contained(&'s [u8]),
 }
 
 /// Consecutive rows of one origin.
@@ -188,7 +190,7 @@ pub struct Run<'s> {
     /// The snapshot that answered.
     pub snapshot: Option<Snapshot<'s>>,
     /// Which group bound each agent.
-    pub bound_by: Vec<BoundBy>,
+    pub bound_by: Vec<BoundBy<'s>>,
 }
 
 impl Run<'_> {

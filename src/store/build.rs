@@ -206,8 +206,8 @@ impl Builder {
         let (names, records): (Vec<_>, Vec<_>) = batch.into_iter().map(|(name, origins, record)| ((name, origins), record)).unzip();
         let compiled = self.compile_all(&records);
         for (((name, origins), record), (digest, compiled)) in names.into_iter().zip(&records).zip(compiled) {
-            for key in origins.origins() {
-                self.push(key.clone(), origins.is_exact(), name.clone(), record, digest, compiled);
+            for key in origins.keys(self.dialect.form.origin()) {
+                self.push(key, origins.is_exact(), name.clone(), record, digest, compiled);
             }
         }
     }

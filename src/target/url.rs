@@ -9,6 +9,7 @@
 use std::fmt;
 use std::net::Ipv6Addr;
 
+use super::form::OriginKey;
 use super::percent::{self, OctetSet};
 
 /// Octets of a host that is taken as it is, but for its letter case.
@@ -119,6 +120,25 @@ impl<'a> Url<'a> {
             out.extend_from_slice(port.to_string().as_bytes());
         }
         Ok(())
+    }
+
+    /// Appends the key that a form knows the origin by: as [`Url::write_origin`], or without the scheme and with the port as written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Url::write_origin`].
+    pub fn write_key(&self, key: OriginKey, out: &mut Vec<u8>) -> Result<(), BadUrl> {
+        match key {
+            OriginKey::SchemeHostPort => self.write_origin(out),
+            OriginKey::HostPort => {
+                out.extend_from_slice(b"//");
+                write_host(self.host, out)?;
+                if let Some(port) = self.port {
+                    out.extend_from_slice(format!(":{port}").as_bytes());
+                }
+                Ok(())
+            }
+        }
     }
 
     /// The origin key as a string. See [`Url::write_origin`].
@@ -273,9 +293,40 @@ impl NamedOrigins {
         &self.origins
     }
 
+    /// The keys by which a form finds these origins. Where the scheme does not count a default port may be written or not.
+    ///
+    /// ```
+    /// use robosieve::{form::OriginKey, url::origins_of_name};
+    ///
+    /// let origins = origins_of_name("example.com_443")?;
+    /// assert_eq!(origins.keys(OriginKey::HostPort), ["//example.com", "//example.com:443"]);
+    /// # Ok::<(), robosieve::url::BadUrl>(())
+    /// ```
+    pub fn keys(&self, key: OriginKey) -> Vec<String> {
+        match key {
+            OriginKey::SchemeHostPort => self.origins.clone(),
+            OriginKey::HostPort => {
+                let mut keys: Vec<String> = self.origins.iter().flat_map(|origin| keys_without_scheme(origin)).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                keys
+            }
+        }
+    }
+
     /// Whether the name gives scheme and port: such a one beats a name that gives a host alone.
     pub fn is_exact(&self) -> bool {
         self.exact
+    }
+}
+
+fn keys_without_scheme(origin: &str) -> Vec<String> {
+    let (scheme, host) = origin.split_once("://").unwrap_or(("", origin));
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let written = format!("//{host}");
+    match default_port(scheme.as_bytes()).filter(|_| !has_port) {
+        Some(port) => vec![format!("{written}:{port}"), written],
+        None => vec![written],
     }
 }
 
