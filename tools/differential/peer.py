@@ -5,7 +5,6 @@ URLs; within the latter two each item again has its length before it. The answer
 agent by agent, URL by URL.
 """
 
-import re
 import struct
 import sys
 
@@ -53,35 +52,20 @@ def protego():
     return answer
 
 
-def fast_robotstxt():
-    from robotstxt.robots import _lib
+def google():
+    from jwm.robotstxt.googlebot import RobotsMatcher
 
-    matcher = _lib.robots_matcher_create()
-    plain = re.compile(rb"[A-Za-z0-9/_-]*").fullmatch
-
-    def target(url):
-        """The path and query, which the library takes as they are. Of a whole URL it would make what a browser makes, unlike the parser that it wraps."""
-        rest = re.sub(rb"^[a-z]+://[^/?#]*", b"", url).partition(b"#")[0]
-        path = rest if rest.startswith(b"/") else b"/" + rest
-        if not path.startswith(b"//"):
-            return path
-        return b"http://example.com" + path if plain(path) else None
-
-    def verdict(body, agent, url):
-        if url is None:
-            return b"?"
-        allowed = _lib.robots_allowed_by_robots(matcher, body, len(body), agent, len(agent), url, len(url))
-        return b"A" if allowed else b"D"
+    matcher = RobotsMatcher()
 
     def answer(body, agents, urls):
-        urls = [target(url) for url in urls]
-        return b"".join(verdict(body, agent, url) for agent in agents for url in urls)
+        allowed = matcher.OneAgentAllowedByRobots
+        return b"".join(b"A" if allowed(body, agent, url) else b"D" for agent in agents for url in urls)
 
     return answer
 
 
 def main(peer):
-    answer = {"protego": protego, "fast-robotstxt": fast_robotstxt}[peer]()
+    answer = {"protego": protego, "google": google}[peer]()
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
     while (body := read_part(stdin)) is not None:
         agents, urls = split(read_part(stdin)), split(read_part(stdin))

@@ -127,7 +127,7 @@ fn compare_all(args: &Args, dialect: &Dialect, mut asked: Asked, origins: impl I
     };
     for origin in origins {
         let (name, body) = origin.body()?;
-        let job = Arc::new(job(args, name, body));
+        let job = Arc::new(job(args, dialect, name, body));
         asked.submit(Arc::clone(&job)).map_err(failed)?;
         pending.push_back(job);
         if pending.len() > AHEAD {
@@ -140,12 +140,10 @@ fn compare_all(args: &Args, dialect: &Dialect, mut asked: Asked, origins: impl I
     Ok(tally)
 }
 
-fn job(args: &Args, name: String, body: Vec<u8>) -> Job {
-    let size = args.peer.size(body.len(), Size { agents: args.agents, urls: args.urls });
-    let mut questions = Questions::about(&body, size);
-    if !args.peer.takes_headers(&args.dialect) {
-        questions.agents.retain(|agent| !agent.is_header);
-    }
+fn job(args: &Args, dialect: &Dialect, name: String, body: Vec<u8>) -> Job {
+    let wanted = Size { agents: args.agents, urls: args.urls, odd: dialect.form.cuts_anything() };
+    let mut questions = Questions::about(&body, args.peer.size(body.len(), wanted));
+    questions.agents.retain(|agent| args.peer.takes(agent, dialect.name));
     Job { name, body, questions }
 }
 

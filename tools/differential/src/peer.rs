@@ -12,7 +12,7 @@ use std::thread;
 
 use clap::ValueEnum;
 
-use crate::question::{Agent, Questions, Size};
+use crate::question::{Agent, Kind, Questions, Size};
 use crate::quirk::Quirks;
 use crate::reading;
 
@@ -80,8 +80,8 @@ pub enum Peer {
     TextingRobots,
     /// Protego 0.7.0 (Python).
     Protego,
-    /// fast-robotstxt 1.1.0 (Python, Google's parser in C++).
-    FastRobotstxt,
+    /// google/robotstxt itself, as jwm.robotstxt 1.0.8 wraps it (Python).
+    Google,
 }
 
 impl Peer {
@@ -91,7 +91,7 @@ impl Peer {
             Peer::Robotxt => "robotxt 0.7.0",
             Peer::TextingRobots => "texting_robots 0.2.2",
             Peer::Protego => "Protego 0.7.0",
-            Peer::FastRobotstxt => "fast-robotstxt 1.1.0",
+            Peer::Google => "google/robotstxt (jwm.robotstxt 1.0.8)",
         }
     }
 
@@ -101,17 +101,17 @@ impl Peer {
             Peer::Robotxt => reading::ROBOTXT,
             Peer::TextingRobots => reading::TEXTING_ROBOTS,
             Peer::Protego => reading::PROTEGO,
-            Peer::FastRobotstxt => reading::FAST_ROBOTSTXT,
+            Peer::Google => reading::GOOGLE_ROBOTSTXT,
         }
     }
 
-    /// Whether it may be given a whole User-Agent header. Protego asks for one; Google's parser and its kin ask for a product token, and are only given a
-    /// header as the references of the dialect `google`, which has to make of it what they do.
-    pub fn takes_headers(self, dialect: &str) -> bool {
+    /// Whether it may be asked as `agent` where robosieve reads `dialect`. Protego asks for whatever a crawler calls itself. Google's parser asks for a
+    /// product token, and what it makes of one with a version is a part of the dialect `google` alone. The others ask for a product token.
+    pub fn takes(self, agent: &Agent, dialect: &str) -> bool {
         match self {
             Peer::Protego => true,
-            Peer::Robotstxt | Peer::FastRobotstxt => dialect == "google",
-            Peer::Robotxt | Peer::TextingRobots => false,
+            Peer::Google | Peer::Robotstxt => agent.kind == Kind::Token || agent.kind == Kind::Versioned && dialect == "google",
+            Peer::Robotxt | Peer::TextingRobots => agent.kind == Kind::Token,
         }
     }
 
@@ -119,12 +119,12 @@ impl Peer {
     pub fn size(self, len: usize, wanted: Size) -> Size {
         let octets = match self {
             Peer::Robotstxt => 2_000_000,
-            Peer::FastRobotstxt => 20_000_000,
+            Peer::Google => 20_000_000,
             _ => return wanted,
         };
         let verdicts = (octets / len.max(1)).max(12);
         let agents = wanted.agents.min((verdicts / 6).max(2));
-        Size { agents, urls: wanted.urls.min((verdicts / agents).max(6)) }
+        Size { agents, urls: wanted.urls.min((verdicts / agents).max(6)), ..wanted }
     }
 
     /// Starts it. `python` and `script` are for those that are not Rust.
@@ -134,7 +134,7 @@ impl Peer {
             Peer::Robotxt => Ok(Asked::Here(ask_robotxt, VecDeque::new())),
             Peer::TextingRobots => Ok(Asked::Here(ask_texting_robots, VecDeque::new())),
             Peer::Protego => Python::start(python, script, "protego").map(Asked::Python),
-            Peer::FastRobotstxt => Python::start(python, script, "fast-robotstxt").map(Asked::Python),
+            Peer::Google => Python::start(python, script, "google").map(Asked::Python),
         }
     }
 }

@@ -15,27 +15,39 @@ const MAX_URL_LEN: usize = 2_000;
 /// Longer names are left out.
 const MAX_NAME_LEN: usize = 200;
 
+/// What an agent is given as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A product token, or `*`.
+    Token,
+    /// A product token and a version.
+    Versioned,
+    /// A whole User-Agent header.
+    Header,
+}
+
 /// An agent, as a peer is given it and as RFC 9309 compares it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Agent {
-    /// As given: a product token, or a whole User-Agent header.
+    /// As given.
     pub text: String,
     /// The product token; none for `*` and for a header without one.
     pub token: Option<String>,
-    pub is_header: bool,
+    pub kind: Kind,
 }
 
 impl Agent {
-    /// A token. None if `text` is no product token.
+    /// A token, with or without a version. None if `text` is neither.
     pub fn token(text: &str) -> Option<Agent> {
         let product = Product::token(text).ok()?;
         let token = product.tokens().first().cloned();
-        (token.as_deref().unwrap_or("*") == text).then(|| Agent { text: text.to_owned(), token, is_header: false })
+        let kind = if token.as_deref().unwrap_or("*") == text { Kind::Token } else { Kind::Versioned };
+        Some(Agent { text: text.to_owned(), token, kind })
     }
 
     /// A whole header.
     pub fn header(text: &str) -> Agent {
-        Agent { text: text.to_owned(), token: Product::from_header(text).tokens().first().cloned(), is_header: true }
+        Agent { text: text.to_owned(), token: Product::from_header(text).tokens().first().cloned(), kind: Kind::Header }
     }
 }
 
@@ -46,11 +58,13 @@ pub struct Questions {
     pub urls: Vec<Vec<u8>>,
 }
 
-/// How many questions.
+/// How many questions, and which.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub agents: usize,
     pub urls: usize,
+    /// Whether to ask about what is no URL too.
+    pub odd: bool,
 }
 
 impl Questions {
@@ -58,7 +72,7 @@ impl Questions {
     pub fn about(body: &[u8], size: Size) -> Questions {
         let mut random = Random::of(body);
         let values = Values::of(body);
-        Questions { agents: agents(&values.names, size.agents, &mut random), urls: urls(&values.patterns, size.urls, &mut random) }
+        Questions { agents: agents(&values.names, size.agents, &mut random), urls: urls(&values.patterns, size, &mut random) }
     }
 }
 
@@ -103,7 +117,8 @@ fn agents(names: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Agent> {
         let token = &name[..name.find(|letter| !is_token(letter)).unwrap_or(name.len())];
         agents.push(match random.below(8) {
             0 => Some(Agent::header(&format!("Mozilla/5.0 (compatible; {token}/1.0; +https://example.com/bot)"))),
-            1 => Some(Agent::header(&format!("{name}/2.1"))),
+            1 if random.one_in(2) => Some(Agent::header(&format!("{name}/2.1"))),
+            1 => Agent::token(&format!("{token}/2.1")),
             2 => token.get(..token.len().saturating_sub(1)).and_then(Agent::token),
             3 => Agent::token(&format!("{token}x")),
             4 => Agent::token(&token.to_ascii_uppercase()),
@@ -135,7 +150,11 @@ const OFTEN: &[&[u8]] = &[
     b"/\xC3\xA9",
 ];
 
-fn urls(patterns: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Vec<u8>> {
+/// What stands before a target that is no URL, or one with much in its authority.
+const ODD: &[&[u8]] = &[b"", b"/", b"//", b"//host", b"host", b"host;", b"a:", b"http:", b"http:/", b"http://", b"http://u;p@h", b"http://h?", b"h#", b"://", b"?", b"x://y://z", b"///"];
+
+fn urls(patterns: &[Vec<u8>], size: Size, random: &mut Random) -> Vec<Vec<u8>> {
+    let count = size.urls;
     let mut rests: Vec<Vec<u8>> = ALWAYS.iter().map(|rest| rest.to_vec()).collect();
     rests.extend((0..OFTEN.len().min(count / 8)).map(|_| random.pick(OFTEN).to_vec()));
     for _ in 0..4 * count {
@@ -145,7 +164,9 @@ fn urls(patterns: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Vec<u8>>
         rests.push(if random.one_in(4) { filled } else { vary(filled, value, random) });
     }
     let mut seen = HashSet::new();
-    rests.into_iter().map(url).filter(|url| url.len() <= MAX_URL_LEN && seen.insert(url.clone())).take(count).collect()
+    let mut place = |rest: Vec<u8>| if size.odd && random.one_in(8) { [*random.pick(ODD), &rest].concat() } else { url(rest) };
+    let urls: Vec<Vec<u8>> = rests.into_iter().map(&mut place).collect();
+    urls.into_iter().filter(|url| url.len() <= MAX_URL_LEN && seen.insert(url.clone())).take(count).collect()
 }
 
 fn url(rest: Vec<u8>) -> Vec<u8> {
@@ -253,7 +274,7 @@ mod tests {
 
     #[test]
     fn questions_depend_on_the_body_alone() {
-        let size = Size { agents: 8, urls: 64 };
+        let size = Size { agents: 8, urls: 64, odd: false };
         let questions = Questions::about(BODY, size);
         assert_eq!(questions, Questions::about(BODY, size));
         assert_eq!((questions.agents.len() <= 8, questions.urls.len()), (true, 64));
@@ -263,7 +284,7 @@ mod tests {
 
     #[test]
     fn urls_meet_the_rules_and_miss_them_narrowly() {
-        let urls = Questions::about(BODY, Size { agents: 2, urls: 400 }).urls;
+        let urls = Questions::about(BODY, Size { agents: 2, urls: 400, odd: false }).urls;
         for wanted in [
             "https://example.com",
             "https://example.com/robots.txt",
@@ -278,16 +299,17 @@ mod tests {
 
     #[test]
     fn agents_are_named_in_the_file_or_nearly() {
-        let agents = Questions::about(BODY, Size { agents: 50, urls: 1 }).agents;
+        let agents = Questions::about(BODY, Size { agents: 50, urls: 1, odd: false }).agents;
         let has = |text: &str| agents.iter().any(|agent| agent.text == text);
         assert!(has("*") && has("UnheardOfBot") && has("Alpha-Bot") && has("Alpha-Bo") && has("Alpha-Botx") && has("Alpha-Bot/2.0/2.1"));
+        assert!(agents.iter().any(|agent| agent.kind == Kind::Versioned && agent.token.as_deref() == Some("Alpha-Bot")));
         let header = agents.iter().find(|agent| agent.text.starts_with("Mozilla")).unwrap();
         assert_eq!(header.token.as_deref(), Some("Alpha-Bot"));
     }
 
     #[test]
     fn a_file_without_rules_is_asked_about_too() {
-        let questions = Questions::about(b"", Size { agents: 4, urls: 8 });
+        let questions = Questions::about(b"", Size { agents: 4, urls: 8, odd: true });
         assert_eq!((questions.agents.len(), questions.urls.is_empty()), (2, false));
     }
 

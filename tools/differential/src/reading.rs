@@ -24,8 +24,8 @@ pub const GOOGLE: Quirks = Quirks::of(&[
     RobotsTxtRules,
 ]);
 
-/// fast-robotstxt 1.1.0: the reference parser in C++, but for lines that are cut without copying them.
-pub const FAST_ROBOTSTXT: Quirks = GOOGLE.flipped(Quirks::of(&[NulEndsLine, NoLimit]));
+/// google/robotstxt, which leaves it to others to limit what they give it.
+pub const GOOGLE_ROBOTSTXT: Quirks = GOOGLE.flipped(Quirks::of(&[NoLimit]));
 
 /// The crate robotstxt 0.3.0: a translation of the reference parser as it was in 2020.
 pub const ROBOTSTXT: Quirks = GOOGLE.flipped(Quirks::of(&[

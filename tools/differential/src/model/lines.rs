@@ -138,7 +138,8 @@ fn key_and_value(code: &[u8], quirks: Quirks) -> Option<(Key, Vec<u8>)> {
     let is_space = |octet: &u8| matches!(octet, b' ' | b'\t');
     if let Some(colon) = code.iter().position(|&octet| octet == b':') {
         let key = trim(&code[..colon], quirks);
-        if colon == 0 || key.is_empty() && !quirks.has(Quirk::LineUntrimmed) {
+        let may_be_empty = quirks.has(Quirk::NoColonWords) || quirks.has(Quirk::LineUntrimmed) && colon > 0;
+        if key.is_empty() && !may_be_empty {
             return None;
         }
         let kind = key_kind(key, quirks);

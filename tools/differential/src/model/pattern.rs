@@ -31,9 +31,7 @@ pub struct Target {
 impl Target {
     /// The target of `url`, which has a scheme and a host.
     pub fn new(url: &[u8], quirks: Quirks) -> Target {
-        let authority = url.windows(3).position(|three| three == b"://").map_or(0, |at| at + 3);
-        let rest =
-            url[authority..].iter().position(|octet| matches!(octet, b'/' | b'?' | b'#')).map_or(&[][..], |at| &url[authority + at..]);
+        let rest = if quirks.has(Quirk::UrlUntouched) { cut_by_google(url) } else { behind_authority(url) };
         let end = if quirks.has(Quirk::FragmentKept) { None } else { rest.iter().position(|&octet| octet == b'#') };
         let raw = &rest[..end.unwrap_or(rest.len())];
         let slash = if raw.first() == Some(&b'/') { &b""[..] } else { b"/" };
@@ -50,6 +48,22 @@ impl Target {
         let is_exempt = is_exempt(raw, &octets, quirks);
         Target { octets, query, is_exempt }
     }
+}
+
+fn behind_authority(url: &[u8]) -> &[u8] {
+    let authority = url.windows(3).position(|three| three == b"://").map_or(0, |at| at + 3);
+    let path = url[authority..].iter().position(|octet| matches!(octet, b'/' | b'?' | b'#'));
+    path.map_or(&[], |at| &url[authority + at..])
+}
+
+/// The path begins at the first of `/?;` behind a `://` that stands before any of them; two slashes at the start count for nothing.
+fn cut_by_google(url: &[u8]) -> &[u8] {
+    let start = if url.starts_with(b"//") { 2 } else { 0 };
+    let text = &url[start..];
+    let path_from = |from: usize| text[from..].iter().position(|octet| b"/?;".contains(octet)).map(|at| from + at);
+    let scheme = text.windows(3).position(|three| three == b"://").filter(|&at| path_from(0).is_none_or(|path| path >= at));
+    let Some(path) = path_from(scheme.map_or(0, |at| at + 3)) else { return b"" };
+    if text[..path].contains(&b'#') { b"" } else { &text[path..] }
 }
 
 fn is_exempt(raw: &[u8], canonical: &[u8], quirks: Quirks) -> bool {
