@@ -165,22 +165,24 @@ impl Pattern {
 
     /// The walk of the crate robotstxt: a list of places in which new ones are inserted where they should replace old ones.
     fn matches_as_robotstxt(&self, target: &[u8]) -> bool {
-        let text = String::from_utf8_lossy(target);
-        let units: Vec<u32> = match self.quirks.has(Quirk::CharsNotOctets) {
-            true => text.chars().map(u32::from).collect(),
-            false => target.iter().map(|&octet| u32::from(octet)).collect(),
+        let units = |octets: &[u8]| -> Vec<u32> {
+            match self.quirks.has(Quirk::CharsNotOctets) {
+                true => String::from_utf8_lossy(octets).chars().map(u32::from).collect(),
+                false => octets.iter().map(|&octet| u32::from(octet)).collect(),
+            }
         };
+        let (path, pattern) = (units(target), units(&self.text));
         let inserts = self.quirks.has(Quirk::FirstOccurrence);
         let put = |places: &mut Vec<usize>, at: usize, place: usize| match at < places.len() && !inserts {
             true => places[at] = place,
             false => places.insert(at, place),
         };
         let (len, mut places, mut count) = (target.len(), vec![0], 1);
-        for (index, &octet) in self.text.iter().enumerate() {
-            if octet == b'$' && index + 1 == self.text.len() {
+        for (index, &unit) in pattern.iter().enumerate() {
+            if unit == u32::from(b'$') && index + 1 == self.text.len() {
                 return places[count - 1] == len;
             }
-            if octet == b'*' {
+            if unit == u32::from(b'*') {
                 count = len - places[0] + 1;
                 for at in 1..count {
                     let place = places[at - 1] + 1;
@@ -190,7 +192,7 @@ impl Pattern {
             }
             let mut kept = 0;
             for at in 0..count {
-                if places[at] < len && units.get(places[at]) == Some(&u32::from(octet)) {
+                if places[at] < len && path.get(places[at]) == Some(&unit) {
                     let place = places[at] + 1;
                     put(&mut places, kept, place);
                     kept += 1;
@@ -276,7 +278,13 @@ impl Pass {
                     len += 1;
                 }
             }
-            rest = &rest[if value.is_some() { 3 } else { 1 }..];
+            let eaten = octet == b'%' && self.quirks.has(Quirk::BrokenEscapeEats);
+            let taken = if value.is_some() || eaten { rest.len().min(3) } else { 1 };
+            if value.is_none() {
+                out.extend(&rest[1..taken]);
+                len += taken - 1;
+            }
+            rest = &rest[taken..];
         }
         Literal { octets: out, len }
     }
