@@ -120,6 +120,10 @@ const NAMES: &[&[u8]] = &[
     b"a # c",
     b"a,b",
     b"\xC3\xA9",
+    b"\xC3\x89",
+    "\u{212A}a".as_bytes(),
+    "\u{130}".as_bytes(),
+    "\u{3000}a".as_bytes(),
     b"b",
     b"ab/1.0 (x)",
     b"bot",
@@ -196,6 +200,13 @@ const PIECES: &[&[u8]] = &[
     b"\xC2\x85",
     b"\xE2\x80\xA8",
     b"\xC2\xA0",
+    "\u{3000}".as_bytes(),
+    "\u{FEFF}".as_bytes(),
+    "\u{200B}".as_bytes(),
+    "\u{1F600}".as_bytes(),
+    b"\xF0\x9F",
+    b"*a*b",
+    b"ab*",
 ];
 
 /// One file, decided by `random`.
@@ -204,9 +215,15 @@ pub fn file(random: &mut Random) -> Vec<u8> {
     if random.one_in(6) {
         body.extend(*random.pick(STARTS));
     }
-    for _ in 0..1 + random.below(9) {
+    let mut lens = Vec::new();
+    for _ in 0..1 + random.below(12) {
         line(&mut body, random);
         body.extend(*random.pick(ENDS));
+        lens.push(body.len());
+    }
+    if random.one_in(800) {
+        let place = *random.pick(&lens);
+        return at_size_limit(&body, place, random);
     }
     if random.one_in(60) {
         return utf16(&body, random);
@@ -241,6 +258,15 @@ fn line(body: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..random.below(6) {
         body.extend(*random.pick(PIECES));
     }
+}
+
+/// The body with so many comments at `place` that the size limit of most readers falls behind them.
+fn at_size_limit(body: &[u8], place: usize, random: &mut Random) -> Vec<u8> {
+    let before = 512_000 - random.below(body.len() - place + 8);
+    let mut comments = b"\n".repeat(before - place);
+    comments.iter_mut().step_by(100).for_each(|octet| *octet = b'#');
+    comments[before - place - 1] = b'\n';
+    [&body[..place], &comments, &body[place..]].concat()
 }
 
 fn utf16(body: &[u8], random: &mut Random) -> Vec<u8> {

@@ -126,7 +126,7 @@ fn agents(names: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Agent> {
         });
     }
     let mut seen = HashSet::new();
-    let is_askable = |agent: &Agent| !agent.text.is_empty() && agent.text.bytes().all(|octet| (b' '..0x7F).contains(&octet));
+    let is_askable = |agent: &Agent| !agent.text.is_empty() && (agent.kind == Kind::Header || agent.text.is_ascii());
     agents.into_iter().flatten().filter(is_askable).filter(|agent| seen.insert(agent.clone())).take(count).collect()
 }
 
@@ -138,6 +138,13 @@ const OFTEN: &[&[u8]] = &[
     b"/robots.txt/",
     b"/robots.txt;x",
     b"/robots.txt#x",
+    b"/robots.txt ",
+    b"/robots.txt\n",
+    b"/robots\t.txt",
+    b"/robots\t.txt#/robots.txt",
+    b"/robots.txt;a/b",
+    b"/x;/robots.txt",
+    b"?/robots.txt",
     b"/%72obots.txt",
     b"/ROBOTS.TXT",
     b"//robots.txt",

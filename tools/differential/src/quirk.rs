@@ -55,6 +55,7 @@ use Right::{Open, Rfc};
 
 quirks! {
     NoLimit, "no-size-limit", "reads what lies behind 512,000 octets", Open("section 2.5 asks for 500 KiB at least");
+    CutLineKept, "cut-line-kept", "reads what is left of a line that the limit cuts", Open("section 2.5 does not say");
     NoUtf16, "no-utf-16", "does not decode a body with a UTF-16 byte order mark", Open("section 2.2 knows UTF-8 alone");
     BomPrefix, "bom-prefix", "skips every beginning of a byte order mark, not only a whole one", Open("section 2.2 knows no byte order mark");
     BomPieces, "bom-pieces", "skips each octet of a byte order mark that stands in its turn, others missing", Open("section 2.2 knows no byte order mark");
@@ -108,7 +109,7 @@ quirks! {
     IndexHtml, "index-html", "`allow: .../index.html` also allows `.../` alone", Rfc("section 2.2.2");
     RobotsTxtRules, "robots-txt-rules", "rules bind /robots.txt as anything else", Rfc("section 2.2.2");
     RobotsTxtNoQuery, "robots-txt-no-query", "exempts /robots.txt without a query alone", Open("section 2.2.2 names the path");
-    RobotsTxtParams, "robots-txt-params", "exempts /robots.txt as written, with parameters and whatever query", Open("section 2.2.2 names the path");
+    RobotsTxtParams, "robots-txt-params", "exempts /robots.txt as written, with parameters and whatever query, or with tabs and line ends in it where the URL holds it without too", Open("section 2.2.2 names the path");
 }
 
 const _: () = assert!(Quirk::ALL.len() <= 64);

@@ -4,6 +4,7 @@ use crate::quirk::{Quirk::*, Quirks};
 
 /// What the reference parser of Google does; the dialect `google` adds the size limit that Google documents.
 pub const GOOGLE: Quirks = Quirks::of(&[
+    CutLineKept,
     NoUtf16,
     BomPrefix,
     NulEndsLine,

@@ -24,10 +24,11 @@ pub fn read(body: &[u8], quirks: Quirks) -> Vec<Line> {
 
 fn text(body: &[u8], quirks: Quirks) -> Vec<u8> {
     let read = if quirks.has(Quirk::NoLimit) { body } else { &body[..body.len().min(SIZE_LIMIT)] };
-    let is_cut = read.len() < body.len() && !matches!(body[read.len()], b'\n' | b'\r');
+    let is_end = |octet: &u8| matches!(octet, b'\n' | b'\r') || *octet == 0 && quirks.has(Quirk::NulIsNewline);
+    let is_cut = read.len() < body.len() && !is_end(&body[read.len()]);
     let mut text = decoded(read, quirks);
-    if is_cut {
-        text.truncate(text.iter().rposition(|octet| matches!(octet, b'\n' | b'\r')).map_or(0, |end| end + 1));
+    if is_cut && !quirks.has(Quirk::CutLineKept) {
+        text.truncate(text.iter().rposition(is_end).map_or(0, |end| end + 1));
     }
     text
 }

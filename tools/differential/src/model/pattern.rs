@@ -45,7 +45,7 @@ impl Target {
             octets.truncate(octets.iter().position(|&octet| octet == 0).unwrap_or(octets.len()));
         }
         let query = octets.iter().position(|&octet| octet == b'?').unwrap_or(octets.len());
-        let is_exempt = is_exempt(raw, &octets, quirks);
+        let is_exempt = is_exempt(rest, &octets, quirks);
         Target { octets, query, is_exempt }
     }
 }
@@ -66,14 +66,17 @@ fn cut_by_google(url: &[u8]) -> &[u8] {
     if text[..path].contains(&b'#') { b"" } else { &text[path..] }
 }
 
-fn is_exempt(raw: &[u8], canonical: &[u8], quirks: Quirks) -> bool {
+fn is_exempt(rest: &[u8], canonical: &[u8], quirks: Quirks) -> bool {
     const PATH: &[u8] = b"/robots.txt";
     if quirks.has(Quirk::RobotsTxtRules) {
         return false;
     }
     if quirks.has(Quirk::RobotsTxtParams) {
-        let end = raw.iter().position(|octet| matches!(octet, b'?' | b';')).unwrap_or(raw.len());
-        return &raw[..end] == PATH;
+        let end = rest.iter().position(|octet| matches!(octet, b'?' | b'#')).unwrap_or(rest.len());
+        let path = without_python_line_ends(&rest[..end]);
+        let last = path.iter().rposition(|&octet| octet == b'/').unwrap_or(0);
+        let parameters = path[last..].iter().position(|&octet| octet == b';').map_or(path.len(), |at| last + at);
+        return &path[..parameters] == PATH && rest.windows(PATH.len()).any(|window| window == PATH);
     }
     let path_end = canonical.iter().position(|&octet| octet == b'?' && !quirks.has(Quirk::RobotsTxtNoQuery)).unwrap_or(canonical.len());
     &canonical[..path_end] == PATH
