@@ -1,5 +1,6 @@
 //! How a verdict is found: rules become automata, automata become octets, octets are walked.
 
 pub mod compile;
+pub mod explain;
 pub mod matcher;
 pub mod program;

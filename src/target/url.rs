@@ -18,10 +18,10 @@ const HOST: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'A', b
 /// A URL split into its origin and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Url<'a> {
+    prefix: &'a [u8],
     scheme: &'a [u8],
     host: &'a [u8],
     port: Option<u16>,
-    prefix_len: usize,
     rest: &'a [u8],
 }
 
@@ -87,7 +87,7 @@ impl<'a> Url<'a> {
         if host.is_empty() {
             return Err(BadUrl::NoHost);
         }
-        Ok(Url { scheme, host, port, prefix_len: end, rest: &row[end..] })
+        Ok(Url { scheme, host, port, prefix: &row[..end], rest: &row[end..] })
     }
 
     /// What stands behind the authority: path, query and fragment, as written. [`percent::canonical_target`] reads it.
@@ -100,7 +100,13 @@ impl<'a> Url<'a> {
     /// `#` or nothing has the same origin.
     #[inline]
     pub fn prefix_len(&self) -> usize {
-        self.prefix_len
+        self.prefix.len()
+    }
+
+    /// The octets of the row before [`Url::rest`].
+    #[inline]
+    pub fn prefix(&self) -> &'a [u8] {
+        self.prefix
     }
 
     /// Appends the origin key: `scheme://host` with `:port` behind it unless that is the scheme's default; in lower case, the host in
@@ -147,7 +153,7 @@ impl<'a> Url<'a> {
     ///
     /// As [`Url::write_origin`].
     pub fn origin(&self) -> Result<String, BadUrl> {
-        let mut out = Vec::with_capacity(self.prefix_len);
+        let mut out = Vec::with_capacity(self.prefix.len());
         self.write_origin(&mut out)?;
         Ok(String::from_utf8(out).expect("an origin key is ASCII"))
     }
@@ -288,6 +294,20 @@ pub struct NamedOrigins {
 }
 
 impl NamedOrigins {
+    /// The origins of a key (see [`NamedOrigins::keys`]): one without a scheme stands for both.
+    ///
+    /// # Errors
+    ///
+    /// [`BadUrl`] when it is no key.
+    pub fn of_key(key: &str) -> Result<NamedOrigins, BadUrl> {
+        let origins = match key.strip_prefix("//") {
+            Some(host) => vec![format!("http://{host}"), format!("https://{host}")],
+            None => vec![key.to_owned()],
+        };
+        let origins = origins.iter().map(|origin| Url::split(origin.as_bytes())?.origin()).collect::<Result<_, _>>()?;
+        Ok(NamedOrigins { origins, exact: true })
+    }
+
     /// The origin keys.
     pub fn origins(&self) -> &[String] {
         &self.origins

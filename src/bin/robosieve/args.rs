@@ -50,6 +50,20 @@ pub enum Command {
         robosieve filter policies.rsieve urls.txt --agent MyBot > frontier.txt\n  \
         zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
     Filter(FilterArgs),
+    /// Show every step from a URL and an agent to a decision
+    #[command(
+        after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt, which answers for every origin unless --origin\n\
+        says which.\n\nExamples:\n  robosieve explain robots.txt https://example.com/page --agent GPTBot\n  \
+        robosieve explain policies.rsieve https://example.com/page --agent GPTBot --dialect rfc9309,google --format json"
+    )]
+    Explain(ExplainArgs),
+    /// List the URLs on which two dialects disagree, and why
+    #[command(
+        after_help = "POLICIES and URLS are as for eval. The causes: url, origin, access, robots-txt, group, line, octets, specificity; a line each at\n\
+        the end says what they mean and how often they were met.\n\nExample:\n  \
+        robosieve diff --dialects rfc9309,google policies.rsieve urls.txt --agent Googlebot"
+    )]
+    Diff(DiffArgs),
     /// Show what is in a store or a robots.txt: groups, rung chosen, states, octets
     #[command(
         after_help = "Examples:\n  robosieve inspect policies.rsieve\n  robosieve inspect policies.rsieve --origin https://example.com\n  \
@@ -73,9 +87,10 @@ pub struct AgentArgs {
 
 #[derive(Debug, Args)]
 pub struct ReadingArgs {
-    /// How robots.txt is read
-    #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
-    pub dialect: Dialect,
+    /// How robots.txt is read: rfc9309, google or scrapy; several (repeated, or parted by commas) are answered side by side
+    /// [default: rfc9309, or what a store was compiled in]
+    #[arg(long = "dialect", alias = "dialects", value_parser = dialect, value_name = "NAME", value_delimiter = ',')]
+    pub dialects: Vec<Dialect>,
     /// How fetch outcomes are read: rfc9309, google, scrapy or hold [default: the dialect's own]
     #[arg(long, value_parser = access, value_name = "NAME")]
     pub access: Option<AccessTable>,
@@ -146,7 +161,7 @@ impl ThreadArgs {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PolicyArgs {
     /// A store, a directory of files named by origin, or one robots.txt
     #[arg(value_name = "POLICIES", value_hint = ValueHint::AnyPath)]
@@ -244,6 +259,34 @@ pub struct InspectArgs {
     pub dialect: Dialect,
 }
 
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    pub policies: PolicyArgs,
+    /// URLs to explain
+    #[arg(value_name = "URL", required = true)]
+    pub urls: Vec<OsString>,
+    #[command(flatten)]
+    pub agents: AgentArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// How explanations are printed
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// How differences are printed
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    /// Exit with 1 if there is any difference
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
 /// A share of rows that must not be exceeded.
 #[derive(Debug, Clone)]
 pub struct FailOn {
@@ -282,9 +325,24 @@ impl FromStr for FailOn {
     }
 }
 
+impl ReadingArgs {
+    /// The dialects asked for, each once.
+    pub fn dialects(&self) -> Vec<Dialect> {
+        let mut dialects = self.dialects.clone();
+        let mut seen = Vec::new();
+        dialects.retain(|dialect| {
+            !seen.contains(&dialect.name) && {
+                seen.push(dialect.name);
+                true
+            }
+        });
+        dialects
+    }
+}
+
 fn dialect(name: &str) -> Result<Dialect, String> {
     let known = || Dialect::ALL.map(|dialect| dialect.name).join(", ");
-    Dialect::by_name(name).ok_or_else(|| format!("no dialect of that name; there is {}", known()))
+    Dialect::by_name(name).ok_or_else(|| format!("no dialect of that name; there are {}", known()))
 }
 
 fn access(name: &str) -> Result<AccessTable, String> {

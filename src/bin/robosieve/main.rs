@@ -4,8 +4,10 @@ mod agents;
 mod args;
 mod check;
 mod compile;
+mod diff;
 mod eval;
 mod exit;
+mod explain;
 mod filter;
 mod inspect;
 mod output;
@@ -22,7 +24,9 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Check(args) => check::run(&args),
         Command::Compile(args) => compile::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Eval(args) => eval::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Inspect(args) => inspect::run(&args),
     };
