@@ -219,3 +219,61 @@ impl Tally {
         out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::Questions;
+
+    fn cause(body: &[u8], ours: &[Quirk], theirs: &[Quirk], rest: &str) -> Cause {
+        let (agent, url) = (Agent::token("*").unwrap(), format!("https://example.com{rest}"));
+        let mut explainer = Explainer::new(body, Quirks::of(ours), Quirks::of(theirs));
+        let says = |quirks| Reading::of(body, quirks).allows(&agent, url.as_bytes());
+        assert_ne!(says(Quirks::of(ours)), says(Quirks::of(theirs)), "the readings differ");
+        explainer.explain(&agent, url.as_bytes(), says(Quirks::of(theirs)))
+    }
+
+    #[test]
+    fn the_fewest_quirks_are_found() {
+        use Quirk::*;
+        let all = [Misspelled, NoColonTwoWords, KeyPrefix, IndexHtm, RobotsTxtRules, TrimAscii];
+        let found = |body: &[u8], rest| cause(body, &[], &all, rest);
+        assert_eq!(found(b"User-agent: *\nDisalow: /a", "/a"), Cause::Quirks(Quirks::of(&[Misspelled])));
+        assert_eq!(found(b"User-agent: *\nDisalow /a", "/a"), Cause::Quirks(Quirks::of(&[Misspelled, NoColonTwoWords])));
+        let three = Quirks::of(&[Misspelled, NoColonTwoWords, RobotsTxtRules]);
+        assert_eq!(found(b"User-agent: *\nDisalow /r", "/robots.txt"), Cause::Quirks(three));
+    }
+
+    #[test]
+    fn what_a_dialect_has_and_the_peer_has_not_is_a_cause_too() {
+        let found = cause(b"User-agent: *\nDisallow /a", &[Quirk::NoColonTwoWords, Quirk::IndexHtm], &[Quirk::IndexHtm], "/a");
+        assert_eq!(found, Cause::Quirks(Quirks::of(&[Quirk::NoColonTwoWords])));
+    }
+
+    #[test]
+    fn a_verdict_that_no_model_gives_is_not_explained() {
+        let (agent, url) = (Agent::token("*").unwrap(), b"https://example.com/a");
+        let body = b"User-agent: *\nDisallow: /a\nDisalow: /";
+        let mut explainer = Explainer::new(body, Quirks::NONE, Quirks::of(&[Quirk::Misspelled]));
+        assert_eq!(explainer.explain(&agent, url, true), Cause::NotTheirModel);
+        assert_eq!(explainer.explain(&agent, url, false), Cause::NotOurModel);
+        assert!(explainer.both_models_say(&agent, url, false, Some(false)));
+        assert!(!explainer.both_models_say(&agent, url, true, None));
+    }
+
+    #[test]
+    fn a_tally_counts_and_shows() {
+        let questions = Questions { agents: vec![Agent::token("*").unwrap()], urls: vec![b"https://example.com/a".to_vec(); 4] };
+        let job = Job { name: "one".to_owned(), body: b"User-agent: *\nDisalow: /a".to_vec(), questions };
+        let mut tally = Tally::default();
+        let readings = (Quirks::NONE, Quirks::of(&[Quirk::Misspelled]));
+        let theirs = [Answer::Disallow, Answer::Allow, Answer::Panic, Answer::Disallow];
+        tally.add(&job, readings, (&[Answer::Allow; 4], &theirs), false);
+        assert!(tally.is_explained());
+        let report = tally.report("a pair");
+        assert!(report.contains("3 verdicts compared, 2 differ: 33.3333 % agree") && report.contains("1 questions: panic"), "{report}");
+        assert!(report.contains("| 2 | 0 | misspelled-keys |"), "{report}");
+        tally.add(&job, (Quirks::NONE, Quirks::NONE), (&[Answer::Allow; 4], &theirs), false);
+        assert!(!tally.is_explained() && tally.report("a pair").contains("2 differences unexplained"));
+    }
+}

@@ -118,8 +118,8 @@ impl Peer {
     /// How much may be asked about a body of `len` octets: some peers read it anew for every verdict.
     pub fn size(self, len: usize, wanted: Size) -> Size {
         let octets = match self {
-            Peer::Robotstxt => 2_000_000,
-            Peer::Google => 20_000_000,
+            Peer::Robotstxt => 500_000,
+            Peer::Google => 2_000_000,
             _ => return wanted,
         };
         let verdicts = (octets / len.max(1)).max(12);
@@ -289,5 +289,44 @@ fn answer(octet: u8) -> io::Result<Answer> {
         b'E' => Ok(Answer::Panic),
         b'?' => Ok(Answer::NotAsked),
         other => Err(io::Error::other(format!("the peer in Python answered {:?}", char::from(other)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(ask: fn(&Job) -> Vec<Answer>, body: &[u8], rests: &[&[u8]]) -> Vec<Answer> {
+        let urls = rests.iter().map(|rest| [b"https://example.com", *rest].concat()).collect();
+        let questions = Questions { agents: vec![Agent::token("a").unwrap()], urls };
+        ask(&Job { name: String::new(), body: body.to_vec(), questions })
+    }
+
+    #[test]
+    fn crates_answer() {
+        for peer in [ask_robotstxt, ask_robotxt, ask_texting_robots] {
+            let answers = ask(peer, b"User-agent: a\nDisallow: /b\n", &[b"/b?c", b"", b"?b", b"/c", b"/\xFF"]);
+            assert_eq!(answers, [Answer::Disallow, Answer::Allow, Answer::Allow, Answer::Allow, Answer::NotAsked]);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_an_answer() {
+        silence_peers();
+        let line = format!("User-agent: a\nDisallow: /{}\u{E9}\u{E9}\nAllow: /\n", "a".repeat(16_700));
+        assert_eq!(ask(ask_robotstxt, line.as_bytes(), &[b"/a"]), [Answer::Panic]);
+    }
+
+    #[test]
+    fn a_refusal_is_an_answer() {
+        let body = format!("User-agent: a\nDisallow: /{}$\n", "a*".repeat(3_000));
+        assert_eq!(ask(ask_texting_robots, body.as_bytes(), &[b"/a"]), [Answer::Refused]);
+    }
+
+    #[test]
+    fn relative_urls() {
+        for (url, rest) in [("https://h/a?b#c", "/a?b#c"), ("https://h", "/"), ("https://h?a", "/?a"), ("https://h#/a", "/#/a")] {
+            assert_eq!(relative(url), rest);
+        }
     }
 }

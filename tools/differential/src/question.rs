@@ -158,7 +158,25 @@ const OFTEN: &[&[u8]] = &[
 ];
 
 /// What stands before a target that is no URL, or one with much in its authority.
-const ODD: &[&[u8]] = &[b"", b"/", b"//", b"//host", b"host", b"host;", b"a:", b"http:", b"http:/", b"http://", b"http://u;p@h", b"http://h?", b"h#", b"://", b"?", b"x://y://z", b"///"];
+const ODD: &[&[u8]] = &[
+    b"",
+    b"/",
+    b"//",
+    b"//host",
+    b"host",
+    b"host;",
+    b"a:",
+    b"http:",
+    b"http:/",
+    b"http://",
+    b"http://u;p@h",
+    b"http://h?",
+    b"h#",
+    b"://",
+    b"?",
+    b"x://y://z",
+    b"///",
+];
 
 fn urls(patterns: &[Vec<u8>], size: Size, random: &mut Random) -> Vec<Vec<u8>> {
     let count = size.urls;

@@ -3,6 +3,8 @@
 //! It shares no code with robosieve. With no quirk it must answer as robosieve's dialect `rfc9309` does, and with those of a peer as that peer does; where
 //! it does not, the difference is not explained.
 
+#[cfg(test)]
+mod examples;
 mod lines;
 mod pattern;
 
