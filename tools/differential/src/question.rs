@@ -116,8 +116,7 @@ fn agents(names: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Agent> {
         let is_token = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let token = &name[..name.find(|letter| !is_token(letter)).unwrap_or(name.len())];
         agents.push(match random.below(8) {
-            0 => Some(Agent::header(&format!("Mozilla/5.0 (compatible; {token}/1.0; +https://example.com/bot)"))),
-            1 if random.one_in(2) => Some(Agent::header(&format!("{name}/2.1"))),
+            0 => Some(Agent::header(&header(name, token, texts[random.below(texts.len())], random))),
             1 => Agent::token(&format!("{token}/2.1")),
             2 => token.get(..token.len().saturating_sub(1)).and_then(Agent::token),
             3 => Agent::token(&format!("{token}x")),
@@ -128,6 +127,20 @@ fn agents(names: &[Vec<u8>], count: usize, random: &mut Random) -> Vec<Agent> {
     let mut seen = HashSet::new();
     let is_askable = |agent: &Agent| !agent.text.is_empty() && (agent.kind == Kind::Header || agent.text.is_ascii());
     agents.into_iter().flatten().filter(is_askable).filter(|agent| seen.insert(agent.clone())).take(count).collect()
+}
+
+/// A header in which the name stands in one of many ways.
+fn header(name: &str, token: &str, other: &str, random: &mut Random) -> String {
+    match random.below(8) {
+        0 => format!("Mozilla/5.0 (compatible; {token}/1.0; +https://example.com/bot)"),
+        1 => format!("{name}/2.1"),
+        2 => format!("{name} {other}"),
+        3 => format!("Mozilla/5.0 {other}/1 {name}/2"),
+        4 => format!("\u{3000} {name}\t"),
+        5 => format!("\u{E9}{name}, \u{2014}{name}"),
+        6 => format!("x{name} -{name} .{name}"),
+        _ => name.to_uppercase(),
+    }
 }
 
 /// URLs that every file is asked about.
@@ -324,9 +337,11 @@ mod tests {
 
     #[test]
     fn agents_are_named_in_the_file_or_nearly() {
-        let agents = Questions::about(BODY, Size { agents: 50, urls: 1, odd: false }).agents;
+        let agents = Questions::about(BODY, Size { agents: 200, urls: 1, odd: false }).agents;
         let has = |text: &str| agents.iter().any(|agent| agent.text == text);
-        assert!(has("*") && has("UnheardOfBot") && has("Alpha-Bot") && has("Alpha-Bo") && has("Alpha-Botx") && has("Alpha-Bot/2.0/2.1"));
+        for text in ["*", "UnheardOfBot", "Alpha-Bot", "Alpha-Bo", "Alpha-Botx", "ALPHA-BOT", "Alpha-Bot/2.0/2.1"] {
+            assert!(has(text), "{text}");
+        }
         assert!(agents.iter().any(|agent| agent.kind == Kind::Versioned && agent.token.as_deref() == Some("Alpha-Bot")));
         let header = agents.iter().find(|agent| agent.text.starts_with("Mozilla")).unwrap();
         assert_eq!(header.token.as_deref(), Some("Alpha-Bot"));

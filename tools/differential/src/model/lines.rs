@@ -159,7 +159,7 @@ fn key_and_value(code: &[u8], quirks: Quirks) -> Option<(Key, Vec<u8>)> {
     }
     let space = code.iter().position(is_space)?;
     let value = trim(&code[space..], quirks);
-    if value.is_empty() || value.iter().any(|octet| is_space(octet)) || space == 0 {
+    if value.is_empty() || value.iter().any(is_space) || space == 0 {
         return None;
     }
     Some((key_kind(trim(&code[..space], quirks), quirks), value.to_vec()))
