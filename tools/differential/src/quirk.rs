@@ -10,6 +10,8 @@ use std::fmt;
 pub enum Right {
     /// RFC 9309 decides against the quirk, in that section.
     Rfc(&'static str),
+    /// The grammar of RFC 9309 has no such line. What to do with one it does not say; by its word the line is no rule.
+    Grammar,
     /// RFC 9309 leaves it open: both readings conform.
     Open(&'static str),
 }
@@ -18,6 +20,9 @@ impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Right::Rfc(section) => write!(f, "RFC 9309, {section}, is against it"),
+            Right::Grammar => {
+                f.write_str("the grammar of RFC 9309, section 2.2, has no such line; section 2.2.4 is lenient with other records alone")
+            }
             Right::Open(why) => write!(f, "the RFC leaves it open: {why}"),
         }
     }
@@ -51,50 +56,50 @@ macro_rules! quirks {
     };
 }
 
-use Right::{Open, Rfc};
+use Right::{Grammar, Open, Rfc};
 
 quirks! {
     NoLimit, "no-size-limit", "reads what lies behind 512,000 octets", Open("section 2.5 asks for 500 KiB at least");
     CutLineKept, "cut-line-kept", "reads what is left of a line that the limit cuts", Open("section 2.5 does not say");
-    NoUtf16, "no-utf-16", "does not decode a body with a UTF-16 byte order mark", Open("section 2.2 knows UTF-8 alone");
-    BomPrefix, "bom-prefix", "skips every beginning of a byte order mark, not only a whole one", Open("section 2.2 knows no byte order mark");
-    BomPieces, "bom-pieces", "skips each octet of a byte order mark that stands in its turn, others missing", Open("section 2.2 knows no byte order mark");
-    BomAsLetters, "bom-as-letters", "skips the letters U+00EF U+00BB U+00BF and keeps a byte order mark", Open("section 2.2 knows no byte order mark");
-    DropInvalidUtf8, "drop-invalid-utf-8", "drops the octets of a body that are not UTF-8", Open("section 2.2 says UTF-8 and not what else to do");
-    NulEndsLine, "nul-ends-text", "reads a line up to its first NUL", Rfc("section 2.2 (EOL)");
-    NulIsNewline, "nul-is-newline", "ends a line at NUL", Rfc("section 2.2 (EOL)");
-    PythonLines, "python-lines", "ends lines at VT, FF, FS, GS, RS, U+0085, U+2028 and U+2029 too", Rfc("section 2.2 (EOL)");
+    NoUtf16, "no-utf-16", "does not decode a body with a UTF-16 byte order mark", Open("section 2.2.2 lets implementors bridge encodings, and does not say how");
+    BomPrefix, "bom-prefix", "skips every beginning of a byte order mark, not only a whole one", Open("section 2.2.2 lets implementors bridge encodings, and does not say how");
+    BomPieces, "bom-pieces", "skips each octet of a byte order mark that stands in its turn, others missing", Open("section 2.2.2 lets implementors bridge encodings, and does not say how");
+    BomAsLetters, "bom-as-letters", "skips the letters U+00EF U+00BB U+00BF and keeps a byte order mark", Open("section 2.2.2 lets implementors bridge encodings, and does not say how");
+    DropInvalidUtf8, "drop-invalid-utf-8", "drops the octets of a body that are not UTF-8", Open("section 2.2.2 lets implementors bridge encodings, and does not say how");
+    NulEndsLine, "nul-ends-text", "reads a line up to its first NUL", Rfc("section 2.2 (NL)");
+    NulIsNewline, "nul-is-newline", "ends a line at NUL", Rfc("section 2.2 (NL)");
+    PythonLines, "python-lines", "ends lines at VT, FF, FS, GS, RS, U+0085, U+2028 and U+2029 too", Rfc("section 2.2 (NL)");
     LineCap, "line-cap", "reads the first 16,663 octets of a line", Open("section 2.5 lets parsers limit");
     TrimAscii, "trim-ascii", "trims VT and FF around keys and values", Rfc("section 2.2 (WS)");
     TrimUnicode, "trim-unicode", "trims all of Unicode's white space around values", Rfc("section 2.2 (WS)");
     TrimPython, "trim-python", "trims what Python's strip does around keys and values", Rfc("section 2.2 (WS)");
-    LineUntrimmed, "line-untrimmed", "does not trim a line without a comment before it looks for a separator", Rfc("section 2.2 (rule)");
-    Misspelled, "misspelled-keys", "takes useragent, user agent and five misspellings of disallow for the keys", Open("section 2.2.4 and appendix, lenient parsing");
-    MisspelledAllow, "misspelled-allow", "takes alow and allaw for allow", Open("lenient parsing");
-    KeyPrefix, "key-prefix", "takes every key that begins with one of the protocol's", Rfc("section 2.2 (rule, startgroupline)");
-    NoColonTwoWords, "no-colon-two-words", "takes two words without a colon for key and value", Rfc("section 2.2 (rule)");
-    NoColonSpace, "no-colon-space", "takes space behind a key for the colon", Rfc("section 2.2 (rule)");
-    NoColonWords, "no-colon-words", "reads the first one or two words as a key where what stands before the colon is none", Rfc("section 2.2 (rule)");
+    LineUntrimmed, "line-untrimmed", "does not trim a line without a comment before it looks for a separator", Rfc("section 2.2 (rule begins with WS)");
+    Misspelled, "misspelled-keys", "takes useragent, user agent and five misspellings of disallow for the keys", Grammar;
+    MisspelledAllow, "misspelled-allow", "takes alow and allaw for allow", Grammar;
+    KeyPrefix, "key-prefix", "takes every key that begins with one of the protocol's", Grammar;
+    NoColonTwoWords, "no-colon-two-words", "takes two words without a colon for key and value", Grammar;
+    NoColonSpace, "no-colon-space", "takes space behind a key for the colon", Grammar;
+    NoColonWords, "no-colon-words", "reads the first one or two words as a key where what stands before the colon is none", Grammar;
     CrawlDelayEndsRun, "crawl-delay-ends-run", "a crawl-delay line ends a run of user-agent lines", Rfc("section 2.2.4");
     ValidCrawlDelayEndsRun, "valid-crawl-delay-ends-run", "a crawl-delay line with a number ends a run of user-agent lines", Rfc("section 2.2.4");
     RecordEndsRun, "record-ends-run", "any record, known or not, ends a run of user-agent lines", Rfc("section 2.2.4");
     SitemapEndsRun, "sitemap-ends-run", "a sitemap line ends a run of user-agent lines", Rfc("section 2.2.4");
-    NoGroupBindsAll, "no-group-binds-all", "rules of a file without user-agent lines bind everybody", Rfc("section 2.2 (group)");
-    EmptyDisallowAllows, "empty-disallow-allows", "reads an empty disallow as `allow: /`", Rfc("section 2.2.2");
-    TokenWhole, "token-whole", "compares the whole value of a user-agent line, not its leading product token", Rfc("section 2.2.1");
+    NoGroupBindsAll, "no-group-binds-all", "rules of a file without user-agent lines bind everybody", Rfc("section 2.2.2 (rules in no group)");
+    EmptyDisallowAllows, "empty-disallow-allows", "reads an empty disallow as `allow: /`", Rfc("section 2.2.2 (the match with the most octets)");
+    TokenWhole, "token-whole", "compares the whole value of a user-agent line, not its leading product token", Open("section 2.2.1 knows tokens of letters, `-` and `_` alone; of anything else ours reads the leading token");
     TokenLetters, "token-letters", "ends a line's token at the first octet that is not a letter, `-` or `_`", Open("section 2.2.1: its grammar says so, real files do not");
     AgentAsGiven, "agent-as-given", "compares the agent as it is given, version or header and all", Open("section 2.2.1 speaks of product tokens");
     AgentWithin, "agent-within", "takes the longest token that begins a word of the agent as given", Rfc("section 2.2.1");
-    SlashAdded, "slash-added", "puts `/` before a pattern that does not begin with it", Rfc("section 2.2 (path-pattern)");
-    AbsoluteSlash, "absolute-slash", "puts `/` before a pattern that begins with http:// or https://", Rfc("section 2.2 (path-pattern)");
+    SlashAdded, "slash-added", "puts `/` before a pattern that does not begin with it", Grammar;
+    AbsoluteSlash, "absolute-slash", "puts `/` before a pattern that begins with http:// or https://", Grammar;
     KeepStarDollar, "keep-star-dollar-escapes", "does not decode %2A and %24", Rfc("section 2.2.3");
     KeepQueryDelimiters, "keep-query-delimiters", "does not take an escaped `:` `/` `?` `@` `[` `]` in a query for the character", Rfc("section 2.2.2 (table)");
     KeepUnreserved, "keep-unreserved-escapes", "does not decode escapes of unreserved characters", Rfc("section 2.2.2");
-    KeepHexCase, "keep-hex-case", "holds %aa and %AA for different", Rfc("section 2.2.2");
+    KeepHexCase, "keep-hex-case", "holds %aa and %AA for different", Rfc("section 2.2.2, by RFC 3986, section 6.2.2.1");
     DecodeNextToBroken, "decode-next-to-broken", "decodes an escape behind a `%` that is none, and so makes a new one", Open("section 2.2.2 knows well-formed paths alone");
-    RawUnwise, "raw-unwise", "leaves a backslash, `^` and `|` raw", Rfc("section 2.2.2");
-    RawBraces, "raw-braces", "leaves `{` and `}` raw", Rfc("section 2.2.2");
-    RawAscii, "raw-ascii", "escapes nothing but octets from 0x80 up in patterns", Rfc("section 2.2.2");
+    RawUnwise, "raw-unwise", "leaves a backslash, `^` and `|` raw", Open("section 2.2.2 compares what RFC 3986 lets stand in a URI, and it has no such octet raw");
+    RawBraces, "raw-braces", "leaves `{` and `}` raw", Open("section 2.2.2 compares what RFC 3986 lets stand in a URI, and it has no such octet raw");
+    RawAscii, "raw-ascii", "escapes nothing but octets from 0x80 up in patterns", Open("section 2.2.2 compares what RFC 3986 lets stand in a URI, and it has no such octet raw");
     UrlUntouched, "url-untouched", "compares URLs as they are given", Rfc("section 2.2.2");
     UrlNul, "url-nul", "reads a URL up to its first NUL", Rfc("section 2.2.2");
     PythonEscapes, "python-escapes", "decodes every escape but those of `/` and `%`, escapes what Python's quote does, and takes octets that are not UTF-8 for one another", Rfc("section 2.2.2");
@@ -107,7 +112,7 @@ quirks! {
     DollarTwice, "dollar-twice", "adds to a rule with `$` the same with %24", Rfc("section 2.2.3");
     IndexHtm, "index-htm", "`allow: .../index.htm` also allows `.../` alone", Rfc("section 2.2.2");
     IndexHtml, "index-html", "`allow: .../index.html` also allows `.../` alone", Rfc("section 2.2.2");
-    RobotsTxtRules, "robots-txt-rules", "rules bind /robots.txt as anything else", Rfc("section 2.2.2");
+    RobotsTxtRules, "robots-txt-rules", "rules bind /robots.txt as anything else", Rfc("section 2.2.2 (implicitly allowed)");
     RobotsTxtNoQuery, "robots-txt-no-query", "exempts /robots.txt without a query alone", Open("section 2.2.2 names the path");
     RobotsTxtParams, "robots-txt-params", "exempts /robots.txt as written, with parameters and whatever query, or with tabs and line ends in it where the URL holds it without too", Open("section 2.2.2 names the path");
 }

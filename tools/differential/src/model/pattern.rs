@@ -350,7 +350,7 @@ fn without_broken_escapes(value: &[u8]) -> Vec<u8> {
     }
     let is_escape = |piece: &&[u8]| piece[0] == b'%' && escaped(piece).is_some();
     let changes = |piece: &&[u8]| piece[0] >= 0x80 || is_escape(piece) && piece.iter().any(u8::is_ascii_lowercase);
-    if !pieces.iter().any(|piece| changes(piece)) {
+    if !pieces.iter().any(changes) {
         return value.to_vec();
     }
     pieces.into_iter().filter(|piece| piece[0] != b'%' || is_escape(piece)).flatten().copied().collect()
