@@ -48,7 +48,7 @@
 //! |---|---|
 //! | [`target`] | what is asked: [`url`], [`percent`] (canonical octets), [`form`] |
 //! | [`protocol`] | what a robots.txt says: [`policy`], [`agent`], [`fetch`], [`decision`], [`dialect`] |
-//! | [`engine`] | how a verdict is found: [`compile`], [`program`], [`matcher`], [`explain`] |
+//! | [`engine`] | how a verdict is found: [`compile`], [`program`], [`matcher`], and why: [`mod@explain`], [`analyse`], [`mod@lint`] |
 //! | `store` | where compiled policies are kept (feature `store`) |
 //! | `pipeline` | how rows flow (feature `pipeline`) |
 //! | `io` | the formats of the world (features `pipeline`, `arrow`, `json`) |
@@ -77,6 +77,6 @@ pub mod protocol;
 pub mod store;
 pub mod target;
 
-pub use engine::{compile, explain, matcher, program};
+pub use engine::{analyse, compile, explain, lint, matcher, program};
 pub use protocol::{agent, decision, dialect, fetch, parse, policy, text};
 pub use target::{form, percent, quote, url};

@@ -42,6 +42,7 @@ pub struct Policy {
 struct GroupEntry {
     agents: Range<u32>,
     rules: Range<u32>,
+    has_empty_rule: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -111,9 +112,144 @@ pub enum FindingCode {
     UnknownKey,
     /// A pattern that starts with neither `/` nor `*`: it matches nothing.
     MatchesNothing,
+    /// The body looks like a page (HTML), not like a robots.txt.
+    Html,
+    /// A line that some crawlers do not read to its end.
+    LongLine,
+    /// Two rules match the same, and one allows what the other disallows.
+    ConflictingRules,
+    /// A group for a name leaves out rules that `*` has.
+    LacksStarRules,
+    /// A line that another dialect reads otherwise.
+    ReadDifferently,
+    /// A rule that decides nothing: wherever it matches, others outrank it.
+    ShadowedRule,
+    /// A pattern that no canonical target matches.
+    NeverMatches,
+    /// Whether some rules decide anything was not found out.
+    NotProved,
+}
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// It is good to know.
+    Note,
+    /// Some crawlers do, or all do, something that the author may not want.
+    Warning,
+    /// A part of the file, or all of it, does not count.
+    Error,
+}
+
+impl Severity {
+    /// Every severity, the lightest first.
+    pub const ALL: [Severity; 3] = [Severity::Note, Severity::Warning, Severity::Error];
+
+    /// `note`, `warning` or `error`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 impl FindingCode {
+    /// Every code.
+    pub const ALL: [FindingCode; 20] = [
+        FindingCode::OverLimit,
+        FindingCode::CutLine,
+        FindingCode::ByteOrderMark,
+        FindingCode::Utf16,
+        FindingCode::Html,
+        FindingCode::RuleBeforeGroup,
+        FindingCode::NamesNobody,
+        FindingCode::TokenOutsideGrammar,
+        FindingCode::TokenTail,
+        FindingCode::NoColon,
+        FindingCode::MisspelledKey,
+        FindingCode::UnknownKey,
+        FindingCode::MatchesNothing,
+        FindingCode::LongLine,
+        FindingCode::ConflictingRules,
+        FindingCode::LacksStarRules,
+        FindingCode::ReadDifferently,
+        FindingCode::ShadowedRule,
+        FindingCode::NeverMatches,
+        FindingCode::NotProved,
+    ];
+
+    /// How much it weighs.
+    pub const fn severity(self) -> Severity {
+        match self {
+            FindingCode::OverLimit | FindingCode::CutLine | FindingCode::Html | FindingCode::MatchesNothing => Severity::Error,
+            FindingCode::Utf16
+            | FindingCode::RuleBeforeGroup
+            | FindingCode::NamesNobody
+            | FindingCode::TokenTail
+            | FindingCode::NoColon
+            | FindingCode::MisspelledKey
+            | FindingCode::LongLine
+            | FindingCode::ConflictingRules
+            | FindingCode::ReadDifferently
+            | FindingCode::NeverMatches => Severity::Warning,
+            FindingCode::ByteOrderMark
+            | FindingCode::TokenOutsideGrammar
+            | FindingCode::UnknownKey
+            | FindingCode::LacksStarRules
+            | FindingCode::ShadowedRule
+            | FindingCode::NotProved => Severity::Note,
+        }
+    }
+
+    /// A sentence that says what it means and what to do.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            FindingCode::OverLimit => {
+                "the file is larger than crawlers need to read: shorten it, what lies behind the limit does not count"
+            }
+            FindingCode::CutLine => "the limit on the file's size cuts this line: shorten the file",
+            FindingCode::ByteOrderMark => "the file starts with a byte order mark: save it as UTF-8 without one",
+            FindingCode::Utf16 => "the file is UTF-16, which most crawlers do not read: save it as UTF-8",
+            FindingCode::Html => "this is a page, not a robots.txt: serve the file itself, or answer with status 404 where there is none",
+            FindingCode::RuleBeforeGroup => "a rule before any user-agent line binds nobody: put a user-agent line above it",
+            FindingCode::NamesNobody => "this user-agent line names nobody: write a product token, or *",
+            FindingCode::TokenOutsideGrammar => "the grammar has letters, - and _ in tokens: crawlers that keep to it read another name",
+            FindingCode::TokenTail => "what stands behind the token does not count: write the token alone",
+            FindingCode::NoColon => "there is no colon behind the key: write key: value",
+            FindingCode::MisspelledKey => {
+                "the key is misspelled, and most crawlers leave the line out: write user-agent, allow or disallow"
+            }
+            FindingCode::UnknownKey => "the protocol does not know this key: crawlers leave the line out",
+            FindingCode::MatchesNothing => "the rule matches nothing: let it begin with / or *",
+            FindingCode::LongLine => "the line is longer than some crawlers read: split it",
+            FindingCode::ConflictingRules => "two rules for the same URLs say the opposite: delete one",
+            FindingCode::LacksStarRules => {
+                "a named group stands alone, rules for * do not bind it: repeat in it those that are meant for it too"
+            }
+            FindingCode::ReadDifferently => "crawlers read this line in different ways: write it so that they agree",
+            FindingCode::ShadowedRule => {
+                "the rule decides nothing, others outrank it wherever it matches: delete it, or make it more specific"
+            }
+            FindingCode::NeverMatches => {
+                "no URL can match this pattern once escapes have their canonical form: write it as URLs are written"
+            }
+            FindingCode::NotProved => "the proofs ran out of their budget: whether some rules decide anything is not known",
+        }
+    }
+
+    /// The code of that name.
+    pub fn by_name(name: &str) -> Option<FindingCode> {
+        FindingCode::ALL.into_iter().find(|code| code.name() == name)
+    }
+
     /// The stable name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -129,6 +265,14 @@ impl FindingCode {
             FindingCode::MisspelledKey => "misspelled-key",
             FindingCode::UnknownKey => "unknown-key",
             FindingCode::MatchesNothing => "matches-nothing",
+            FindingCode::Html => "html",
+            FindingCode::LongLine => "long-line",
+            FindingCode::ConflictingRules => "conflicting-rules",
+            FindingCode::LacksStarRules => "lacks-star-rules",
+            FindingCode::ReadDifferently => "read-differently",
+            FindingCode::ShadowedRule => "shadowed-rule",
+            FindingCode::NeverMatches => "never-matches",
+            FindingCode::NotProved => "not-proved",
         }
     }
 }
@@ -223,6 +367,11 @@ impl<'p> Group<'p> {
     pub fn rules(&self) -> impl ExactSizeIterator<Item = Rule<'p>> + use<'p> {
         let policy = self.policy;
         indexed(&policy.rules, &self.entry.rules).iter().map(move |entry| Rule { policy, entry })
+    }
+
+    /// Whether it has an allow or disallow line without a value. That is no rule, but it may be all that a group says: everything is allowed.
+    pub fn has_empty_rule(&self) -> bool {
+        self.entry.has_empty_rule
     }
 
     /// The ids of its rules.
@@ -356,6 +505,9 @@ impl Builder {
             Encoding::Utf8Bom => builder.find(0, FindingCode::ByteOrderMark),
             Encoding::Utf16Le | Encoding::Utf16Be => builder.find(0, FindingCode::Utf16),
         }
+        if text.looks_like_html() {
+            builder.find(0, FindingCode::Html);
+        }
         builder
     }
 
@@ -390,7 +542,7 @@ impl Builder {
     fn user_agent(&mut self, line: u32, value: &[u8]) {
         if !self.in_run {
             let (agents, rules) = (self.policy.agents.len() as u32, self.policy.rules.len() as u32);
-            self.policy.groups.push(GroupEntry { agents: agents..agents, rules: rules..rules });
+            self.policy.groups.push(GroupEntry { agents: agents..agents, rules: rules..rules, has_empty_rule: false });
             self.in_run = true;
         }
         match self.policy.dialect.agent_line {
@@ -454,6 +606,9 @@ impl Builder {
     fn rule(&mut self, line: u32, allows: bool, value: &[u8]) {
         self.in_run = false;
         if value.is_empty() {
+            if let Some(group) = self.policy.groups.last_mut() {
+                group.has_empty_rule = true;
+            }
             return;
         }
         let Some(group) = self.policy.groups.len().checked_sub(1) else {

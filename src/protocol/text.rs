@@ -61,6 +61,11 @@ impl<'a> Text<'a> {
         self.cut_line
     }
 
+    /// Whether the first thing in it is a tag, as in a page.
+    pub fn looks_like_html(&self) -> bool {
+        matches!(self.octets.trim_ascii_start(), [b'<', next, ..] if next.is_ascii_alphabetic() || matches!(next, b'!' | b'?'))
+    }
+
     /// The dialect it was read in.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect

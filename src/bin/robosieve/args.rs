@@ -10,6 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use robosieve::dialect::Dialect;
 use robosieve::fetch::{AccessTable, Outcome};
 
+use crate::lint::FailOnFinding;
+
 /// Evaluates URL lists against robots.txt policies (RFC 9309), offline and in bulk.
 #[derive(Debug, Parser)]
 #[command(
@@ -50,6 +52,13 @@ pub enum Command {
         robosieve filter policies.rsieve urls.txt --agent MyBot > frontier.txt\n  \
         zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
     Filter(FilterArgs),
+    /// Say what is wrong with robots.txt files, or not as their authors may think
+    #[command(
+        after_help = "INPUT is a robots.txt, a directory of such, or a store that keeps bodies. Findings go to standard output, one a line.\n\
+        Exit codes: 0 done, 1 found what --fail-on asks for, 2 an error.\n\nExamples:\n  robosieve lint robots.txt --fail-on warning\n  \
+        robosieve lint robots/ --format json\n  robosieve lint --codes"
+    )]
+    Lint(LintArgs),
     /// Show every step from a URL and an agent to a decision
     #[command(
         after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt, which answers for every origin unless --origin\n\
@@ -257,6 +266,25 @@ pub struct InspectArgs {
     /// How a robots.txt is read
     #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
     pub dialect: Dialect,
+}
+
+#[derive(Debug, Args)]
+pub struct LintArgs {
+    /// robots.txt files, directories of such, or stores; `-` for standard input
+    #[arg(value_name = "INPUT", required_unless_present = "codes", value_hint = ValueHint::AnyPath)]
+    pub inputs: Vec<PathBuf>,
+    /// How robots.txt is read [default: rfc9309, or what a store was compiled in]
+    #[arg(long, value_parser = dialect, value_name = "NAME")]
+    pub dialect: Option<Dialect>,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    pub format: CheckFormat,
+    /// Exit with 1 if there is a finding of this severity (note, warning, error) or heavier, or of this code (repeatable)
+    #[arg(long, value_name = "WHAT", value_parser = crate::lint::fail_on)]
+    pub fail_on: Vec<FailOnFinding>,
+    /// List the codes of findings, with their severity and what they mean
+    #[arg(long)]
+    pub codes: bool,
 }
 
 #[derive(Debug, Args)]

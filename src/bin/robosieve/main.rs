@@ -10,6 +10,7 @@ mod exit;
 mod explain;
 mod filter;
 mod inspect;
+mod lint;
 mod output;
 mod policies;
 mod summary;
@@ -29,6 +30,7 @@ fn main() -> std::process::ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Lint(args) => lint::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

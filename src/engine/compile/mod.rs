@@ -108,7 +108,7 @@ pub fn compile(policy: &Policy, options: &Options) -> Vec<u8> {
 }
 
 /// Which groups name whom.
-struct Bindings {
+pub(super) struct Bindings {
     /// Tokens in lower case with the index of their groups: in octet order, or where agents are compared by containment in file order, `*` among
     /// them.
     tokens: Vec<(Vec<u8>, u32)>,
@@ -118,7 +118,7 @@ struct Bindings {
 }
 
 impl Bindings {
-    fn of(policy: &Policy) -> Bindings {
+    pub(super) fn of(policy: &Policy) -> Bindings {
         let in_file_order = policy.dialect().form.agents() == AgentComparison::Contained;
         let mut indices: HashMap<Vec<u8>, usize> = HashMap::new();
         let mut named: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
@@ -147,6 +147,11 @@ impl Bindings {
         }
         let tokens = named.into_iter().map(|(token, groups)| (token, sets.index(groups))).collect();
         Bindings { tokens, star, sets: sets.sets }
+    }
+
+    /// The groups of each rule set, by its number in the program.
+    pub(super) fn into_sets(self) -> Vec<Vec<u32>> {
+        self.sets
     }
 
     /// The sets with the fewest rules first, so that a budget serves as many as it can.
