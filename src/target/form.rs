@@ -77,7 +77,8 @@ impl TargetForm {
     pub const GOOGLE: &'static TargetForm = &TargetForm {
         id: 2,
         name: "google",
-        not_identity: OctetSet::new(),
+        // A NUL: the path goes on as a C string.
+        not_identity: OctetSet::new().with(b"\0"),
         canonicalise: untouched_target,
         parts: |pattern, _| Parts::literal(pattern),
         has_two_spellings: |_| false,
@@ -220,7 +221,8 @@ fn untouched_target(path_and_query: &[u8], out: &mut Vec<u8>) {
     if path_and_query.first() != Some(&b'/') {
         out.push(b'/');
     }
-    out.extend_from_slice(path_and_query);
+    let end = memchr::memchr(0, path_and_query).unwrap_or(path_and_query.len());
+    out.extend_from_slice(&path_and_query[..end]);
 }
 
 /// Where Google's parser takes the path of a URL to begin: at the first `/`, `?` or `;` behind `://`, if there is one before any of them, or else
@@ -269,6 +271,9 @@ mod tests {
             ("a?b://c/d", "/?b://c/d"),
             ("#x", "/"),
             ("///x", "/x"),
+            ("http://h/a\0b", "/a"),
+            ("http://h\0/a", "/a"),
+            ("http://h?\0", "/?"),
         ] {
             let raw = &url.as_bytes()[TargetForm::GOOGLE.start(url.as_bytes())..];
             let mut buffer = Vec::new();
