@@ -4,6 +4,7 @@ mod agents;
 mod args;
 mod check;
 mod compile;
+mod crawlers;
 mod eval;
 mod exit;
 mod filter;
@@ -25,6 +26,7 @@ fn main() -> std::process::ExitCode {
         Command::Eval(args) => eval::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Agents(args) => crawlers::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -187,7 +187,7 @@ fn keep(mentions: &mut Vec<Mention>, new: Mention) {
     while mentions.last().is_some_and(|last| last.range.start >= new.range.start) {
         mentions.pop();
     }
-    if !mentions.last().is_some_and(|last| last.range.end >= new.range.end) {
+    if mentions.last().is_none_or(|last| last.range.end < new.range.end) {
         mentions.push(new);
     }
 }

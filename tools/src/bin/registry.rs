@@ -304,3 +304,93 @@ fn render_crawler(out: &mut String, crawler: &Crawler) {
 fn field(out: &mut String, name: &str, value: &str) {
     writeln!(out, "        {name}: {value},").expect("a String takes every write");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+        [[crawler]]
+        token = "ABot"
+        operator = "A"
+        purpose = "search"
+        source = "https://a.example/bot"
+
+        [[crawler]]
+        token = "BBot"
+        operator = "B"
+        purpose = "user-triggered"
+        header = ["B Bot", "BBot/2"]
+        carries = ["ABot"]
+        fallback = ["ABot"]
+        user_triggered = true
+        source = "https://b.example/bot"
+
+        [[preset]]
+        name = "some"
+        about = "Some"
+        members = ["BBot", "*"]
+    "#;
+
+    fn check(text: &str) -> Result<String, String> {
+        let registry: Registry = toml::from_str(text).map_err(|error| error.to_string())?;
+        validate(&registry).map(|()| render(&registry))
+    }
+
+    #[test]
+    fn a_table_is_written() {
+        let table = check(GOOD).unwrap();
+        for part in [
+            "token: \"ABot\",\n",
+            "header: &[\"ABot\"],\n",
+            "header: &[\"B Bot\", \"BBot/2\"],\n",
+            "purpose: Purpose::UserTriggered,\n",
+            "tokens: &[\n            \"BBot\",\n            \"*\",\n        ],\n",
+        ] {
+            assert!(table.contains(part), "{part}: {table}");
+        }
+    }
+
+    #[test]
+    fn purposes_and_all_are_members_in_order() {
+        let all = check(&GOOD.replace("members = [\"BBot\", \"*\"]", "all = true")).unwrap();
+        assert!(all.contains("tokens: &[\n            \"ABot\",\n            \"BBot\",\n        ],\n"), "{all}");
+        let some = check(&GOOD.replace("members = [\"BBot\", \"*\"]", "purposes = [\"search\"]")).unwrap();
+        assert!(some.contains("tokens: &[\n            \"ABot\",\n        ],\n"), "{some}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (from, to, word) in [
+            ("token = \"ABot\"", "token = \"bbot\"", "listed twice"),
+            ("token = \"ABot\"", "token = \"A Bot\"", "not a product token"),
+            ("operator = \"A\"", "operator = \"\"", "no operator"),
+            ("operator = \"A\"", "operator = \"B\"", "is its own"),
+            ("https://a.example/bot", "http://a.example/bot", "https"),
+            ("https://a.example/bot", LISTS[0], "listed"),
+            ("https://a.example/bot\"", "https://a.example/bot\"\nlisted = true", "listed"),
+            ("fallback = [\"ABot\"]", "fallback = [\"CBot\"]", "CBot is no crawler"),
+            ("fallback = [\"ABot\"]", "fallback = [\"BBot\"]", "is its own"),
+            ("carries = [\"ABot\"]", "carries = [\"CBot\"]", "CBot is no crawler"),
+            ("user_triggered = true", "user_triggered = false", "user-triggered"),
+            ("user_triggered = true", "user_triggered = true\nnever_in_header = true", "no header"),
+            ("\"B Bot\"", "\"\"", "can not be sought"),
+            ("\"B Bot\"", "\" Bot\"", "can not be sought"),
+            ("\"B Bot\"", "\"Bot(\"", "can not be sought"),
+            ("\"B Bot\"", "\"abot\"", "would stand for"),
+            ("members = [\"BBot\", \"*\"]", "members = [\"CBot\"]", "CBot is no crawler"),
+            ("members = [\"BBot\", \"*\"]", "members = [\"*\", \"*\"]", "twice"),
+            ("members = [\"BBot\", \"*\"]", "", "give one of"),
+            ("members = [\"BBot\", \"*\"]", "members = [\"BBot\"]\nall = true", "give one of"),
+            ("name = \"some\"", "name = \"Some\"", "no name of a preset"),
+            ("about = \"Some\"", "about = \"\"", "`about` is empty"),
+            ("about = \"Some\"", "about = \"Some\"\nsource = \"a.example\"", "https"),
+            ("purpose = \"search\"", "purpose = \"spam\"", "spam"),
+            ("purpose = \"search\"", "purpose = \"search\"\nkind = \"x\"", "kind"),
+        ] {
+            assert!(GOOD.contains(from), "{from}");
+            let error = check(&GOOD.replacen(from, to, 1)).expect_err(to);
+            assert!(error.contains(word), "{word:?}: {error}");
+        }
+    }
+}
