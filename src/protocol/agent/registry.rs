@@ -2430,8 +2430,8 @@ pub(crate) static CRAWLERS: &[Crawler] = &[
         never_in_header: false,
         user_triggered: false,
         note: None,
-        example: Some("Mozilla/5.0 (compatible; BLEXBot/1.0; +http://webmeup-crawler.com/)"),
-        source: "https://help.seranking.com/en/blex-crawler",
+        example: Some("Mozilla/5.0 (compatible; BLEXBot/1.0; +https://help.seranking.com/en/blex-crawler)"),
+        source: "https://help.seranking.com/hc/en-us/articles/17126130916636-BLEXBot-Crawler",
         listed: false,
     },
     Crawler {
