@@ -109,7 +109,7 @@ pub fn mentions(header: &str) -> Vec<Mention> {
 #[must_use]
 pub fn identify(header: &str) -> Identified<'_> {
     let Scan { mut mentions, product } = scan(header);
-    let carried: Vec<&str> = mentions.iter().flat_map(|mention| mention.crawler.carries).copied().collect();
+    let carried = carried(&mentions);
     mentions.retain(|mention| !carried.contains(&mention.crawler.token));
     let Some(best) = best(&mentions) else {
         let product = product.or_else(|| leading_product(header.trim_ascii_start()));
@@ -125,6 +125,17 @@ pub fn identify(header: &str) -> Identified<'_> {
         }
     }
     Identified::Ambiguous(crawlers)
+}
+
+/// Each once, however long the header.
+fn carried(mentions: &[Mention]) -> Vec<&'static str> {
+    let mut carried = Vec::new();
+    for token in mentions.iter().flat_map(|mention| mention.crawler.carries) {
+        if !carried.contains(token) {
+            carried.push(*token);
+        }
+    }
+    carried
 }
 
 fn best(mentions: &[Mention]) -> Option<&'static Crawler> {
@@ -539,6 +550,8 @@ mod tests {
     fn huge_headers() {
         let noise = "compatible; GPTBotGPTBot.GPTBot-x ".repeat(40_000);
         assert_eq!(name(&format!("Mozilla/5.0 {noise}CCBot")), "CCBot");
+        assert_eq!(name(&"TelegramBot like Twitterbot ".repeat(100_000)), "TelegramBot");
+        assert!(matches!(identify(&"GPTBot Googlebot ".repeat(100_000)), Identified::Ambiguous(crawlers) if crawlers.len() == 2));
         let dots = ".".repeat(1 << 20);
         assert_eq!(name(&format!("Mozilla/5.0 GPTBot{dots}")), "GPTBot");
         assert_eq!(name(&format!("Mozilla/5.0 GPTBot{dots}x")), "*");
