@@ -1,28 +1,19 @@
 //! The agents that are asked for.
 
-use robosieve::agent::Agent;
+use robosieve::agent::{Agent, Preset, preset, presets};
 
 use crate::args::AgentArgs;
 use crate::exit::{Failure, say, shown};
 
-/// The agents: tokens first, then headers, then those of files; each once. Says on standard error how a text was read, where that is not obvious.
+/// The agents: tokens and presets first, then headers, then those of files; each once. Says on standard error how a text was read, where that is not
+/// obvious.
 pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
     let mut agents: Vec<Agent> = Vec::new();
-    let mut add = |agent: Agent| {
-        if !agents.contains(&agent) {
-            agents.push(agent);
-        }
-    };
     for text in &args.agents {
-        add(token(text)?);
+        add_named(&mut agents, text)?;
     }
     for header in &args.user_agents {
-        let agent = Agent::from_header(header);
-        match agent.tokens() {
-            [] => say!("robosieve: no product token in {header:?}: the groups for `*` bind it"),
-            tokens => say!("robosieve: {header:?} is read as {}", tokens.join(", ")),
-        }
-        add(agent);
+        add_header(&mut agents, header);
     }
     for path in &args.agent_file {
         let text = match path.as_os_str() == "-" {
@@ -33,23 +24,62 @@ pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
-                add(token(line).map_err(|failure| Failure::new(format!("{}, line {number}: {failure}", shown(path))))?);
+                add_named(&mut agents, line).map_err(|failure| Failure::new(format!("{}, line {number}: {failure}", shown(path))))?;
             }
         }
     }
     if agents.is_empty() {
-        return Err(Failure::new("no agent to ask for: give --agent TOKEN, --user-agent HEADER or --agent-file FILE"));
+        return Err(Failure::new("no agent to ask for: give --agent TOKEN, --agent @PRESET, --user-agent HEADER or --agent-file FILE"));
     }
     Ok(agents)
 }
 
-fn token(text: &str) -> Result<Agent, Failure> {
+/// The preset that `@name` or `name` stands for.
+pub fn find_preset(name: &str) -> Result<&'static Preset, Failure> {
+    let known = || presets().iter().map(|preset| format!("@{}", preset.name)).collect::<Vec<_>>().join(", ");
+    preset(name).ok_or_else(|| Failure::new(format!("no preset {name:?}; there are {}", known())))
+}
+
+/// A token, or a preset of several.
+fn add_named(agents: &mut Vec<Agent>, text: &str) -> Result<(), Failure> {
     if text.starts_with('@') {
-        return Err(Failure::new(format!("no preset {text:?}: list tokens in a file and give --agent-file FILE")));
+        find_preset(text)?.agents().for_each(|agent| _ = add(agents, agent));
+        return Ok(());
     }
     let agent = Agent::token(text)?;
     if let Some(note) = agent.note() {
         say!("robosieve: {note}");
     }
-    Ok(agent)
+    if let Some(first) = add(agents, agent).filter(|first| first.given() != text) {
+        say!("robosieve: {text} is the same agent as {}: it is asked for once", first.given());
+    }
+    Ok(())
+}
+
+fn add_header(agents: &mut Vec<Agent>, header: &str) {
+    let agent = Agent::from_header(header);
+    match agent.tokens() {
+        [] => say!("robosieve: no product token in {header:?}: the groups for `*` bind it"),
+        tokens => say!("robosieve: {header:?} is read as {}", tokens.join(", ")),
+    }
+    if let Some(note) = agent.note() {
+        say!("robosieve: warning: {note}");
+    }
+    add(agents, agent);
+}
+
+/// Adds an agent, or gives the one that is there already. Letter case makes no other agent; a version and a header do, since some dialects use the text
+/// whole.
+fn add(agents: &mut Vec<Agent>, new: Agent) -> Option<&Agent> {
+    let is_same = |agent: &Agent| match (agent.header(), new.header()) {
+        (None, None) => agent.given().eq_ignore_ascii_case(new.given()),
+        _ => *agent == new,
+    };
+    match agents.iter().position(is_same) {
+        Some(index) => Some(&agents[index]),
+        None => {
+            agents.push(new);
+            None
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
+use robosieve::agent::Purpose;
 use robosieve::dialect::Dialect;
 use robosieve::fetch::{AccessTable, Outcome};
 
@@ -79,17 +80,24 @@ pub enum Command {
         robosieve inspect robots.txt --automata"
     )]
     Inspect(InspectArgs),
+    /// List and explain well-known crawlers, presets, and what a User-Agent header yields
+    #[command(
+        after_help = "Examples:\n  robosieve agents\n  robosieve agents @ai-training\n  robosieve agents Googlebot-Image Google-Extended\n  \
+        robosieve agents --purpose seo --format json\n  robosieve agents --presets\n  \
+        robosieve agents --header \"$USER_AGENT\""
+    )]
+    Agents(CrawlersArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// Ask for this product token, as GPTBot; `*` for an agent that nobody names (repeatable)
+    /// Ask for this product token, as GPTBot; `*` for an agent that nobody names; @NAME for a preset, as @ai (repeatable)
     #[arg(long = "agent", value_name = "TOKEN")]
     pub agents: Vec<String>,
     /// Ask for the token of this whole User-Agent header (repeatable)
     #[arg(long = "user-agent", value_name = "HEADER")]
     pub user_agents: Vec<String>,
-    /// Ask for the tokens in this file, one a line; `#` starts a comment
+    /// Ask for the tokens and presets in this file, one a line; `#` starts a comment
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub agent_file: Vec<PathBuf>,
 }
@@ -315,6 +323,36 @@ pub struct DiffArgs {
     pub exit_code: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct CrawlersArgs {
+    /// Tokens to explain, or @PRESETs to list; everything if none are given
+    #[arg(value_name = "TOKEN")]
+    pub names: Vec<String>,
+    /// Only crawlers of this purpose, as search, ai-training or seo (repeatable)
+    #[arg(long, value_name = "PURPOSE", value_parser = purpose)]
+    pub purpose: Vec<Purpose>,
+    /// Only crawlers of this preset (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub preset: Vec<String>,
+    /// Explain what this whole User-Agent header is read as (repeatable)
+    #[arg(long = "header", value_name = "HEADER", conflicts_with_all = ["names", "purpose", "preset", "presets"])]
+    pub headers: Vec<String>,
+    /// List the presets and their agents
+    #[arg(long, conflicts_with_all = ["names", "purpose", "preset"])]
+    pub presets: bool,
+    /// How answers are printed
+    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+    pub format: ListFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// For people
+    Text,
+    /// An object a line
+    Json,
+}
+
 /// A share of rows that must not be exceeded.
 #[derive(Debug, Clone)]
 pub struct FailOn {
@@ -376,6 +414,11 @@ fn dialect(name: &str) -> Result<Dialect, String> {
 fn access(name: &str) -> Result<AccessTable, String> {
     let known = || AccessTable::ALL.map(AccessTable::name).join(", ");
     AccessTable::by_name(name).ok_or_else(|| format!("no access table of that name; there are {}", known()))
+}
+
+fn purpose(name: &str) -> Result<Purpose, String> {
+    let known = || Purpose::ALL.map(Purpose::name).join(", ");
+    Purpose::by_name(name).ok_or_else(|| format!("no purpose of that name; there are {}", known()))
 }
 
 fn byte_limit(text: &str) -> Result<ByteLimit, String> {

@@ -4,6 +4,7 @@ mod agents;
 mod args;
 mod check;
 mod compile;
+mod crawlers;
 mod diff;
 mod eval;
 mod exit;
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Agents(args) => crawlers::run(&args),
         Command::Lint(args) => lint::run(&args),
     };
     match result {

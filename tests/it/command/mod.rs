@@ -1,5 +1,6 @@
 //! The command as people run it: the binary, real files, exit codes, both streams.
 
+mod agents;
 mod check;
 mod compile;
 mod eval;
