@@ -79,4 +79,4 @@ pub mod target;
 
 pub use engine::{compile, matcher, program};
 pub use protocol::{agent, decision, dialect, fetch, parse, policy, text};
-pub use target::{form, percent, url};
+pub use target::{form, percent, quote, url};

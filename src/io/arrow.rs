@@ -12,7 +12,7 @@ use arrow::ipc::writer::FileWriter;
 use arrow::record_batch::RecordBatch;
 
 use super::text::to_text;
-use crate::pipeline::{Column, Decided, Evaluator, Sink};
+use crate::pipeline::{Asked, Column, Decided, Evaluator, Reading, Sink};
 
 /// What the columns hold beside verdicts, and what they are called.
 #[derive(Debug, Clone)]
@@ -116,21 +116,26 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
     let metadata = [
         ("robosieve.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("robosieve.agents", agents.join("\n")),
-        ("robosieve.dialect", evaluator.store().dialect().name.to_owned()),
-        ("robosieve.access", evaluator.access().name().to_owned()),
+        ("robosieve.dialect", joined(evaluator, |reading| reading.store().dialect().name.to_owned())),
+        ("robosieve.access", joined(evaluator, |reading| reading.access().name().to_owned())),
         ("robosieve.as_of", "newest".to_owned()),
-        ("robosieve.store_digest", format!("{:016x}", evaluator.store().digest())),
+        ("robosieve.store_digest", joined(evaluator, |reading| format!("{:016x}", reading.store().digest()))),
     ];
     let metadata: HashMap<String, String> = metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     Schema::new_with_metadata(fields, metadata)
 }
 
-/// The names of the verdict columns. One that is taken (two agents with one token, a prefix that makes it `row`) gets `_2` behind it, and so on.
+/// One text a reading, parted by commas.
+fn joined(evaluator: &Evaluator<'_>, text: impl Fn(&Reading<'_>) -> String) -> String {
+    evaluator.readings().iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// The names of the verdict columns: prefix and agent, and the dialect behind them where there are several. One that is taken (two agents with one token, a prefix that makes it `row`) gets `_2` behind it, and so on.
 pub fn column_names(evaluator: &Evaluator<'_>, prefix: &str) -> Vec<String> {
     let taken = ["row", "url"];
     let mut names: Vec<String> = Vec::new();
-    for agent in evaluator.agents() {
-        let base = format!("{prefix}{}", agent.column_suffix());
+    for Asked { agent, dialect, .. } in evaluator.columns() {
+        let base = format!("{prefix}{}{}", agent.column_suffix(), dialect.map_or(String::new(), |name| format!("_{name}")));
         let mut name = base.clone();
         let mut number = 2;
         while names.contains(&name) || taken.contains(&&name[..]) {

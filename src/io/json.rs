@@ -3,26 +3,24 @@
 use std::io::{self, Write};
 
 use super::text::{does_something, to_text};
-use crate::pipeline::{BoundBy, Decided, Run, Sink};
-use crate::protocol::agent::Agent;
+use crate::pipeline::{Asked, BoundBy, Decided, Evaluator, Run, Sink};
 use crate::protocol::decision::Decision;
-use crate::store::{RuleTable, Store};
+use crate::store::RuleTable;
 
-/// Writes an object a row and agent, in order: `row` (where asked for), `url`, `agent`, `verdict`, `reason`, `group`, `rule`, `line`.
+/// Writes an object a row and agent, in order: `row` (where asked for), `url`, `agent`, `dialect` (where there are several), `verdict`, `reason`, `group`, `rule`, `line`.
 ///
 /// `group` is the token that bound the agent, `*`, or null; `rule` the value of the rule that decided, as written, or null; `line` its line from 1, or 0.
-pub struct JsonLines<'s, W> {
+pub struct JsonLines<'e, 's, W> {
     out: W,
-    store: &'s Store,
-    agents: Vec<Agent>,
+    columns: Vec<Asked<'e, 's>>,
     with_rows: bool,
     escaped: u64,
 }
 
-impl<'s, W: Write> JsonLines<'s, W> {
-    /// JSON lines of decisions by the policies of `store` for `agents`, with the number of each row if asked for.
-    pub fn new(out: W, store: &'s Store, agents: &[Agent], with_rows: bool) -> JsonLines<'s, W> {
-        JsonLines { out, store, agents: agents.to_vec(), with_rows, escaped: 0 }
+impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
+    /// JSON lines of the decisions that `evaluator` gives, with the number of each row if asked for.
+    pub fn new(out: W, evaluator: &'e Evaluator<'s>, with_rows: bool) -> JsonLines<'e, 's, W> {
+        JsonLines { out, columns: evaluator.columns().collect(), with_rows, escaped: 0 }
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX`.
@@ -44,12 +42,12 @@ impl<'s, W: Write> JsonLines<'s, W> {
         &mut self,
         row: Option<u64>,
         url: &str,
-        agent: usize,
+        column: usize,
         run: &Run<'_>,
         decision: &Decision,
         table: Option<RuleTable<'_>>,
     ) -> io::Result<()> {
-        let agent_entry = &self.agents[agent];
+        let Asked { agent, dialect, .. } = self.columns[column];
         if let Some(row) = row {
             write!(self.out, "{{\"row\":{row},\"url\":")?;
         } else {
@@ -57,12 +55,16 @@ impl<'s, W: Write> JsonLines<'s, W> {
         }
         string(&mut self.out, url)?;
         self.out.write_all(b",\"agent\":")?;
-        string(&mut self.out, agent_entry.name())?;
+        string(&mut self.out, agent.name())?;
+        if let Some(dialect) = dialect {
+            write!(self.out, ",\"dialect\":\"{dialect}\"")?;
+        }
         write!(self.out, ",\"verdict\":\"{}\",\"reason\":\"{}\",\"group\":", decision.verdict, decision.reason)?;
-        match run.bound_by[agent] {
+        match run.bound_by[column] {
             BoundBy::Nobody => self.out.write_all(b"null")?,
             BoundBy::Star => self.out.write_all(b"\"*\"")?,
-            BoundBy::Token(token) => string(&mut self.out, &agent_entry.tokens()[token])?,
+            BoundBy::Contained(token) => string(&mut self.out, &to_text(token).0)?,
+            BoundBy::Token(token) => string(&mut self.out, &agent.tokens()[token])?,
         }
         self.out.write_all(b",\"rule\":")?;
         let rule = table.and_then(|table| table.rule(decision.rule));
@@ -89,21 +91,20 @@ fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(rest.as_bytes())
 }
 
-impl<W: Write> Sink for JsonLines<'_, W> {
+impl<W: Write> Sink for JsonLines<'_, '_, W> {
     fn wants_decisions(&self) -> bool {
         true
     }
 
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
-        let store = self.store;
         for run in decided.runs() {
-            let table = run.rule_table(store);
+            let tables: Vec<Option<RuleTable<'_>>> = self.columns.iter().map(|asked| run.rule_table(asked.reading, asked.store)).collect();
             for row in run.rows.clone() {
                 let (url, escaped) = to_text(decided.row(row));
                 self.escaped += u64::from(escaped);
                 let number = self.with_rows.then(|| decided.first_row() + row as u64);
-                for (agent, decision) in decided.decisions(row).iter().enumerate() {
-                    self.write_object(number, &url, agent, run, decision, table)?;
+                for (column, decision) in decided.decisions(row).iter().enumerate() {
+                    self.write_object(number, &url, column, run, decision, tables[column])?;
                 }
             }
         }

@@ -3,26 +3,25 @@
 use std::io::{self, Write};
 
 use super::text::to_terminal_text;
-use crate::pipeline::{Decided, Sink};
-use crate::protocol::agent::Agent;
+use crate::pipeline::{Asked, Decided, Evaluator, Sink};
 use crate::protocol::decision::Decision;
-use crate::store::{RuleText, Store};
+use crate::store::{RuleTable, RuleText};
 
 /// Writes a line a row and agent: verdict, agent, the rule that decided with its line, or the reason; the URL last.
-pub struct Table<'s, W> {
+pub struct Table<'e, 's, W> {
     out: W,
-    store: &'s Store,
-    agents: Vec<Agent>,
+    columns: Vec<Asked<'e, 's>>,
     agent_width: usize,
     at_start: bool,
     escaped: u64,
 }
 
-impl<'s, W: Write> Table<'s, W> {
-    /// A table of decisions by the policies of `store` for `agents`.
-    pub fn new(out: W, store: &'s Store, agents: &[Agent]) -> Table<'s, W> {
-        let agent_width = agents.iter().map(|agent| to_terminal_text(agent.name().as_bytes()).chars().count()).max().unwrap_or(0);
-        Table { out, store, agents: agents.to_vec(), agent_width: agent_width.clamp(5, 24), at_start: true, escaped: 0 }
+impl<'e, 's, W: Write> Table<'e, 's, W> {
+    /// A table of the decisions that `evaluator` gives.
+    pub fn new(out: W, evaluator: &'e Evaluator<'s>) -> Table<'e, 's, W> {
+        let columns: Vec<Asked<'_, '_>> = evaluator.columns().collect();
+        let agent_width = columns.iter().map(|asked| to_terminal_text(name(asked).as_bytes()).chars().count()).max().unwrap_or(0);
+        Table { out, columns, agent_width: agent_width.clamp(5, 32), at_start: true, escaped: 0 }
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX`.
@@ -40,8 +39,9 @@ impl<'s, W: Write> Table<'s, W> {
         Ok(self.out)
     }
 
-    fn write_row(&mut self, url: &[u8], agent: usize, decision: &Decision, rule: Option<RuleText<'_>>) -> io::Result<()> {
-        let name = to_terminal_text(self.agents[agent].name().as_bytes());
+    fn write_row(&mut self, url: &[u8], column: usize, decision: &Decision, rule: Option<RuleText<'_>>) -> io::Result<()> {
+        let name = name(&self.columns[column]);
+        let name = to_terminal_text(name.as_bytes());
         write!(self.out, "{:<10} {name:<width$} ", decision.verdict, width = self.agent_width)?;
         match rule {
             Some(rule) => write!(self.out, "{:>5} {:<26} ", rule.line, to_terminal_text(rule.text))?,
@@ -51,7 +51,7 @@ impl<'s, W: Write> Table<'s, W> {
     }
 }
 
-impl<W: Write> Sink for Table<'_, W> {
+impl<W: Write> Sink for Table<'_, '_, W> {
     fn wants_decisions(&self) -> bool {
         true
     }
@@ -60,17 +60,24 @@ impl<W: Write> Sink for Table<'_, W> {
         if std::mem::take(&mut self.at_start) {
             writeln!(self.out, "{:<10} {:<width$} {:>5} {:<26} url", "verdict", "agent", "line", "rule", width = self.agent_width)?;
         }
-        let store = self.store;
         for run in decided.runs() {
-            let table = run.rule_table(store);
+            let tables: Vec<Option<RuleTable<'_>>> = self.columns.iter().map(|asked| run.rule_table(asked.reading, asked.store)).collect();
             for row in run.rows.clone() {
                 self.escaped += u64::from(std::str::from_utf8(decided.row(row)).is_err());
-                for (agent, decision) in decided.decisions(row).iter().enumerate() {
-                    let rule = table.and_then(|table| table.rule(decision.rule));
-                    self.write_row(decided.row(row), agent, decision, rule)?;
+                for (column, decision) in decided.decisions(row).iter().enumerate() {
+                    let rule = tables[column].and_then(|table| table.rule(decision.rule));
+                    self.write_row(decided.row(row), column, decision, rule)?;
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// The agent, and the dialect where there are several.
+fn name(asked: &Asked<'_, '_>) -> String {
+    match asked.dialect {
+        Some(dialect) => format!("{} {dialect}", asked.agent.name()),
+        None => asked.agent.name().to_owned(),
     }
 }

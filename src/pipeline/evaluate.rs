@@ -10,34 +10,27 @@ use crate::protocol::decision::{Decision, Reason, Verdict};
 use crate::protocol::fetch::{Access, AccessTable};
 use crate::store::{Snapshot, SnapshotTime, Store};
 use crate::target::form::TargetForm;
-use crate::target::url::Url;
+use crate::target::url::{BadUrl, Url};
 
-/// What every row is asked: which policies, which agents, how outcomes are read.
+/// What every row is asked: by which policies, for which agents, how outcomes are read.
+///
+/// Policies may be read in several ways at once (see [`Evaluator::and_by`]): then there is a column a reading and agent, those of the first reading
+/// first.
 #[derive(Debug)]
 pub struct Evaluator<'s> {
+    readings: Vec<Reading<'s>>,
+    agents: Vec<Agent>,
+}
+
+/// Policies read in one way.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'s> {
     store: &'s Store,
     form: &'static TargetForm,
-    agents: Vec<Agent>,
     access: AccessTable,
 }
 
-impl<'s> Evaluator<'s> {
-    /// Asks the policies of `store` for `agents`.
-    pub fn new(store: &'s Store, agents: Vec<Agent>) -> Evaluator<'s> {
-        let dialect = store.dialect();
-        Evaluator { store, form: dialect.form, agents, access: dialect.access }
-    }
-
-    /// Reads fetch outcomes by another table than the dialect's own.
-    pub fn with_access(self, access: AccessTable) -> Evaluator<'s> {
-        Evaluator { access, ..self }
-    }
-
-    /// The agents, in the order of the columns.
-    pub fn agents(&self) -> &[Agent] {
-        &self.agents
-    }
-
+impl<'s> Reading<'s> {
     /// The policies.
     pub fn store(&self) -> &'s Store {
         self.store
@@ -47,14 +40,98 @@ impl<'s> Evaluator<'s> {
     pub fn access(&self) -> AccessTable {
         self.access
     }
+
+    fn of(store: &'s Store) -> Reading<'s> {
+        let dialect = store.dialect();
+        Reading { store, form: dialect.form, access: dialect.access }
+    }
+}
+
+/// What one column answers.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'e, 's> {
+    /// The index of the reading.
+    pub reading: usize,
+    /// The policies.
+    pub store: &'s Store,
+    /// The agent.
+    pub agent: &'e Agent,
+    /// The dialect, where there are several readings.
+    pub dialect: Option<&'static str>,
+}
+
+impl<'s> Evaluator<'s> {
+    /// Asks the policies of `store` for `agents`.
+    pub fn new(store: &'s Store, agents: Vec<Agent>) -> Evaluator<'s> {
+        Evaluator { readings: vec![Reading::of(store)], agents }
+    }
+
+    /// Asks these policies too: the same ones, read in another dialect (see [`Store::recompiled`]).
+    ///
+    /// ```
+    /// use robosieve::{agent::Agent, dialect::{GOOGLE, RFC9309}, pipeline::Evaluator, store::build::{Builder, Record}};
+    ///
+    /// let mut builder = Builder::new(RFC9309);
+    /// builder.add_name("example.com", Record::body(b"User-agent: *\nDisalow: /x\n".to_vec()))?;
+    /// let store = builder.finish()?.open()?;
+    /// let as_google = store.recompiled(GOOGLE)?;
+    /// let evaluator = Evaluator::new(&store, vec![Agent::token("GPTBot")?]).and_by(&as_google);
+    /// assert_eq!(evaluator.columns().count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn and_by(mut self, store: &'s Store) -> Evaluator<'s> {
+        self.readings.push(Reading::of(store));
+        self
+    }
+
+    /// Reads fetch outcomes by another table than the dialects' own.
+    pub fn with_access(mut self, access: AccessTable) -> Evaluator<'s> {
+        self.readings.iter_mut().for_each(|reading| reading.access = access);
+        self
+    }
+
+    /// The agents.
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// How the policies are read.
+    pub fn readings(&self) -> &[Reading<'s>] {
+        &self.readings
+    }
+
+    /// The policies of the first reading.
+    pub fn store(&self) -> &'s Store {
+        self.readings[0].store
+    }
+
+    /// The table by which the first reading takes fetch outcomes.
+    pub fn access(&self) -> AccessTable {
+        self.readings[0].access
+    }
+
+    /// What the columns answer, in their order: agents within readings.
+    pub fn columns(&self) -> impl ExactSizeIterator<Item = Asked<'_, 's>> {
+        let (agents, several) = (&self.agents, self.readings.len() > 1);
+        (0..self.column_count()).map(move |column| {
+            let reading = column / agents.len();
+            let store = self.readings[reading].store;
+            let dialect = several.then(|| store.dialect().name);
+            Asked { reading, store, agent: &agents[column % agents.len()], dialect }
+        })
+    }
+
+    pub(super) fn column_count(&self) -> usize {
+        self.readings.len() * self.agents.len()
+    }
 }
 
 /// How an agent stands at the origin of the current rows.
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct Standing<'s> {
     /// The same for every target but robots.txt, or decided by the matcher of that index.
     answer: Answer,
-    bound_by: BoundBy,
+    bound_by: BoundBy<'s>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -75,19 +152,36 @@ struct Counts {
 pub struct Worker<'s> {
     /// Whether whole decisions are asked for, and not verdicts alone.
     detail: bool,
+    buffers: Buffers,
+    /// The octets that decide the origin of the current rows.
+    prefix: Vec<u8>,
+    /// One a reading.
+    places: Vec<Place<'s>>,
+    /// One decision a column, for the current row.
+    decisions: Vec<Decision>,
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
     scratch: Scratch,
     target: Vec<u8>,
     key: Vec<u8>,
-    /// The octets that decide the origin of the current rows.
-    prefix: Vec<u8>,
+    /// What each matcher said of the current row.
+    verdicts: Vec<Verdict>,
+}
+
+/// Where the current rows stand in one reading.
+#[derive(Debug, Default)]
+struct Place<'s> {
+    /// Whether the rows name an origin.
+    has_origin: bool,
+    /// Where the raw target begins in the rows; `None` where each row is cut on its own.
+    target_at: Option<usize>,
     snapshot: Option<Snapshot<'s>>,
-    standings: Vec<Standing>,
+    standings: Vec<Standing<'s>>,
     counts: Vec<Counts>,
     /// Agents with the same rules share one.
     matchers: Vec<Matcher<'s>>,
-    /// What each matcher said of the current row.
-    verdicts: Vec<Verdict>,
-    decisions: Vec<Decision>,
 }
 
 impl<'s> Worker<'s> {
@@ -99,13 +193,14 @@ impl<'s> Worker<'s> {
     /// Decides a batch. `spare` is a decided batch that is no longer needed, for its buffers.
     pub fn decide(&mut self, evaluator: &Evaluator<'s>, batch: Batch<'s>, detail: bool, spare: Option<Decided<'s>>) -> Decided<'s> {
         self.detail = detail;
+        self.places.resize_with(evaluator.readings.len(), Place::default);
         let mut decided = spare.unwrap_or_default();
         decided.octets = batch.split(&mut decided.rows);
         decided.decisions.clear();
         decided.runs.clear();
-        decided.summary = Summary::new(evaluator.agents.len());
+        decided.summary = Summary::new(evaluator.column_count());
         decided.summary.rows = decided.rows.len() as u64;
-        decided.columns.resize(evaluator.agents.len(), Column::default());
+        decided.columns.resize(evaluator.column_count(), Column::default());
         for column in &mut decided.columns {
             column.allow.reset(decided.rows.len());
             column.resolved.reset(decided.rows.len());
@@ -118,35 +213,31 @@ impl<'s> Worker<'s> {
         let mut start = 0;
         while start < decided.rows.len() {
             let row = &decided.octets[decided.rows[start].clone()];
-            let enters = self.enter(evaluator, row);
-            let end = match enters {
-                true => start + self.same_origin(&decided.octets, &decided.rows[start..]),
-                false => start + 1,
-            };
-            self.decide_run(evaluator, decided, start..end, enters);
+            self.enter(evaluator, row);
+            let end = start + self.same_place(&decided.octets, &decided.rows[start..]);
+            self.decide_run(evaluator, decided, start..end);
             start = end;
         }
     }
 
-    /// Looks up the origin of `row`. Says whether it has one.
-    fn enter(&mut self, evaluator: &Evaluator<'s>, row: &[u8]) -> bool {
-        self.key.clear();
-        let prefix_len = Url::split(row).and_then(|url| url.write_origin(&mut self.key).map(|()| url.prefix_len()));
-        let Ok(prefix_len) = prefix_len else {
-            self.snapshot = None;
-            self.set_all(evaluator, Decision::unresolved(Reason::BadUrl));
-            return false;
-        };
+    /// Looks up the origin of `row` in every reading.
+    fn enter(&mut self, evaluator: &Evaluator<'s>, row: &[u8]) {
+        let url = Url::split(row);
         self.prefix.clear();
-        self.prefix.extend_from_slice(&row[..prefix_len]);
-        if let Err(reason) = self.look_up(evaluator) {
-            self.set_all(evaluator, Decision::unresolved(reason));
+        self.prefix.extend_from_slice(url.map_or(row, |url| &row[..url.prefix_len()]));
+        for (place, reading) in self.places.iter_mut().zip(&evaluator.readings) {
+            place.enter(reading, &evaluator.agents, url, self.detail, &mut self.buffers.key);
         }
-        true
     }
 
-    /// How many of `rows` begin with the current prefix and end their authority there.
-    fn same_origin(&self, octets: &[u8], rows: &[Range<usize>]) -> usize {
+    /// How many of `rows` stand where the first does.
+    fn same_place(&self, octets: &[u8], rows: &[Range<usize>]) -> usize {
+        if self.places.iter().all(|place| place.has_origin && place.target_at.is_none()) {
+            return rows.len();
+        }
+        if !self.places.iter().all(|place| place.has_origin) {
+            return 1; // what goes on from a row that names no origin may well name one
+        }
         let same = |row: &Range<usize>| {
             let behind = octets[row.clone()].strip_prefix(&self.prefix[..]);
             matches!(behind, Some([] | [b'/' | b'?' | b'#', ..]))
@@ -154,46 +245,114 @@ impl<'s> Worker<'s> {
         rows.iter().position(|row| !same(row)).unwrap_or(rows.len())
     }
 
-    fn set_all(&mut self, evaluator: &Evaluator<'s>, decision: Decision) {
-        self.matchers.clear();
-        self.standings.clear();
-        self.standings.resize(evaluator.agents.len(), Standing { answer: Answer::Same(decision), bound_by: BoundBy::Nobody });
+    fn decide_run(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>) {
+        for place in &mut self.places {
+            place.counts.clear();
+            place.counts.resize(place.standings.len(), Counts::default());
+        }
+        if self.detail {
+            self.decisions_of(evaluator, decided, rows.clone());
+        } else {
+            self.verdicts_of(evaluator, decided, rows.clone());
+        }
+        decided.summary.lookups += u64::from(self.places.iter().any(|place| place.has_origin));
+        self.places[0].count_time(&mut decided.summary, rows.len() as u64);
+        let mut tallies = decided.summary.agents.iter_mut();
+        for place in &self.places {
+            place.count_run(&mut tallies, rows.len() as u64);
+        }
+        if self.detail {
+            let bound_by = self.places.iter().flat_map(|place| &place.standings).map(|standing| standing.bound_by).collect();
+            decided.runs.push(Run { rows, snapshots: self.places.iter().map(|place| place.snapshot).collect(), bound_by });
+        }
     }
 
-    fn look_up(&mut self, evaluator: &Evaluator<'s>) -> Result<(), Reason> {
+    fn verdicts_of(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>) {
+        let agent_count = evaluator.agents.len();
+        for ((place, reading), columns) in
+            self.places.iter_mut().zip(&evaluator.readings).zip(decided.columns.chunks_mut(agent_count.max(1)))
+        {
+            for row in rows.clone() {
+                let octets = &decided.octets[decided.rows[row].clone()];
+                place.verdict_row(reading.form, octets, &mut self.buffers, columns, row);
+            }
+        }
+    }
+
+    fn decisions_of(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>) {
+        for row in rows {
+            let octets = &decided.octets[decided.rows[row].clone()];
+            self.decisions.clear();
+            for (place, reading) in self.places.iter_mut().zip(&evaluator.readings) {
+                place.decide_row(reading.form, octets, &mut self.buffers, &mut self.decisions);
+            }
+            for (column, decision) in decided.columns.iter_mut().zip(&self.decisions) {
+                set(column, row, decision.verdict);
+            }
+            decided.decisions.extend_from_slice(&self.decisions);
+        }
+    }
+}
+
+impl<'s> Place<'s> {
+    fn enter(&mut self, reading: &Reading<'s>, agents: &[Agent], url: Result<Url<'_>, BadUrl>, detail: bool, key: &mut Vec<u8>) {
+        key.clear();
         self.snapshot = None;
+        self.target_at = None;
+        self.has_origin = true;
+        let cuts_itself = reading.store.has_any_origin() && reading.form.cuts_anything();
+        if !cuts_itself {
+            let Ok(url) = url.and_then(|url| url.write_key(reading.form.origin(), key).map(|()| url)) else {
+                self.has_origin = false;
+                return self.set_all(agents.len(), Decision::unresolved(Reason::BadUrl));
+            };
+            self.target_at = Some(reading.form.start(url.prefix()));
+        }
+        if let Err(reason) = self.look_up(reading, agents, detail, key) {
+            self.set_all(agents.len(), Decision::unresolved(reason));
+        }
+    }
+
+    fn set_all(&mut self, agent_count: usize, decision: Decision) {
+        self.matchers.clear();
+        self.standings.clear();
+        self.standings.resize(agent_count, Standing { answer: Answer::Same(decision), bound_by: BoundBy::Nobody });
+    }
+
+    fn look_up(&mut self, reading: &Reading<'s>, agents: &[Agent], detail: bool, key: &[u8]) -> Result<(), Reason> {
         let corrupt = |_: Corrupt| Reason::Corrupt;
-        let origin = evaluator.store.find(&self.key).map_err(corrupt)?.ok_or(Reason::NoPolicy)?;
+        let origin = reading.store.find(key).map_err(corrupt)?.ok_or(Reason::NoPolicy)?;
         let snapshot = origin.newest().map_err(corrupt)?;
         self.snapshot = Some(snapshot);
         let by_fetch = |verdict| Decision::new(verdict, Reason::FetchStatus);
-        match evaluator.access.read(snapshot.outcome()) {
-            Access::Rules => return self.bind_all(evaluator, &snapshot).map_err(corrupt),
-            Access::Allow => self.set_all(evaluator, by_fetch(Verdict::Allow)),
-            Access::Disallow => self.set_all(evaluator, by_fetch(Verdict::Disallow)),
+        match reading.access.read(snapshot.outcome()) {
+            Access::Rules => return self.bind_all(reading, agents, detail, &snapshot).map_err(corrupt),
+            Access::Allow => self.set_all(agents.len(), by_fetch(Verdict::Allow)),
+            Access::Disallow => self.set_all(agents.len(), by_fetch(Verdict::Disallow)),
             Access::Unresolved if snapshot.outcome() == crate::protocol::fetch::Outcome::Unknown => return Err(Reason::NoPolicy),
             Access::Unresolved => return Err(Reason::FetchStatus),
         }
         Ok(())
     }
 
-    fn bind_all(&mut self, evaluator: &Evaluator<'s>, snapshot: &Snapshot<'s>) -> Result<(), Corrupt> {
+    fn bind_all(&mut self, reading: &Reading<'s>, agents: &[Agent], detail: bool, snapshot: &Snapshot<'s>) -> Result<(), Corrupt> {
         self.matchers.clear();
         self.standings.clear();
-        let Some(program) = snapshot.program_index().map(|_| evaluator.store.program(snapshot)).transpose()? else {
+        let Some(program) = snapshot.program_index().map(|_| reading.store.program(snapshot)).transpose()? else {
             // A success without a body: an empty file, which binds nobody.
-            self.set_all(evaluator, Decision::new(Verdict::Allow, Reason::NoGroup));
+            self.set_all(agents.len(), Decision::new(Verdict::Allow, Reason::NoGroup));
             return Ok(());
         };
-        for agent in &evaluator.agents {
+        for agent in agents {
             let binding = program.bind(agent);
             let bound_by = match binding {
                 Binding::Named { token, .. } => BoundBy::Token(token),
+                Binding::Contained { token, .. } => BoundBy::Contained(token),
                 Binding::Star { .. } => BoundBy::Star,
                 Binding::Nobody => BoundBy::Nobody,
             };
             let answer = match binding.rule_set() {
-                Some(rule_set) => Answer::Asked(self.matcher(Matcher::new(program.rule_set(rule_set)?)?)),
+                Some(rule_set) => Answer::Asked(self.matcher(Matcher::new(program.rule_set(rule_set)?)?, detail)),
                 None => Answer::Same(Decision::new(Verdict::Allow, Reason::NoGroup)),
             };
             self.standings.push(Standing { answer, bound_by });
@@ -202,8 +361,8 @@ impl<'s> Worker<'s> {
     }
 
     /// The index of that matcher or of one that gives the same answers.
-    fn matcher(&mut self, matcher: Matcher<'s>) -> usize {
-        let (detail, rules) = (self.detail, matcher.rule_set());
+    fn matcher(&mut self, matcher: Matcher<'s>, detail: bool) -> usize {
+        let rules = matcher.rule_set();
         let serves = |known: RuleSet<'s>| if detail { known.has_decisions_of(&rules) } else { known.has_verdicts_of(&rules) };
         let known = self.matchers.iter().position(|known| serves(known.rule_set()));
         known.unwrap_or_else(|| {
@@ -212,88 +371,76 @@ impl<'s> Worker<'s> {
         })
     }
 
-    fn decide_run(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>, has_origin: bool) {
-        self.counts.clear();
-        self.counts.resize(self.standings.len(), Counts::default());
-        let prefix_len = if has_origin { self.prefix.len() } else { 0 };
-        for row in rows.clone() {
-            let octets = &decided.octets[decided.rows[row].clone()];
-            let raw = if has_origin { &octets[prefix_len..] } else { &[] };
-            if self.detail {
-                self.decide_row(evaluator, raw, has_origin);
-                for (agent, decision) in self.decisions.iter().enumerate() {
-                    set(&mut decided.columns[agent], row, decision.verdict);
-                    count(&mut self.counts[agent], decision.verdict);
-                }
-                decided.decisions.extend_from_slice(&self.decisions);
-            } else {
-                self.verdict_row(evaluator, raw, has_origin, &mut decided.columns, row);
-            }
-        }
-        self.count_run(&mut decided.summary, rows.len() as u64, has_origin);
-        if self.detail {
-            let bound_by = self.standings.iter().map(|standing| standing.bound_by).collect();
-            decided.runs.push(Run { rows, snapshot: self.snapshot, bound_by });
+    /// The raw target of a row.
+    #[inline]
+    fn target<'r>(&self, form: &TargetForm, row: &'r [u8]) -> &'r [u8] {
+        match (self.has_origin, self.target_at) {
+            (false, _) => &[],
+            (true, Some(start)) => &row[start..],
+            (true, None) => &row[form.start(row)..],
         }
     }
 
     /// Verdicts alone: each matcher is asked once, each agent gets a bit.
     #[inline]
-    fn verdict_row(&mut self, evaluator: &Evaluator<'s>, raw: &[u8], has_origin: bool, columns: &mut [Column], row: usize) {
-        self.verdicts.clear();
+    fn verdict_row(&mut self, form: &TargetForm, row_octets: &[u8], buffers: &mut Buffers, columns: &mut [Column], row: usize) {
+        let raw = self.target(form, row_octets);
+        buffers.verdicts.clear();
         for matcher in &self.matchers {
-            self.verdicts.push(match matcher.allows(raw, &mut self.scratch) {
+            buffers.verdicts.push(match matcher.allows(raw, &mut buffers.scratch) {
                 Ok(true) => Verdict::Allow,
                 Ok(false) => Verdict::Disallow,
                 Err(_) => Verdict::Unresolved,
             });
         }
-        for (agent, standing) in self.standings.iter().enumerate() {
+        for ((standing, column), counts) in self.standings.iter().zip(columns).zip(&mut self.counts) {
             let verdict = match standing.answer {
-                Answer::Asked(matcher) => self.verdicts[matcher],
+                Answer::Asked(matcher) => buffers.verdicts[matcher],
                 Answer::Same(Decision { verdict: Verdict::Allow, .. }) => Verdict::Allow,
-                Answer::Same(decision) => match has_origin && evaluator.form.is_exempt(raw, &mut self.target) {
+                Answer::Same(decision) => match self.has_origin && form.is_exempt(raw, &mut buffers.target) {
                     true => Verdict::Allow,
                     false => decision.verdict,
                 },
             };
-            set(&mut columns[agent], row, verdict);
-            count(&mut self.counts[agent], verdict);
+            set(column, row, verdict);
+            count(counts, verdict);
         }
     }
 
     /// Whole decisions for one row, one an agent.
-    fn decide_row(&mut self, evaluator: &Evaluator<'s>, raw: &[u8], has_origin: bool) {
-        let corrupt = |_| Decision::unresolved(Reason::Corrupt);
-        self.decisions.clear();
-        for standing in &self.standings {
+    fn decide_row(&mut self, form: &TargetForm, row: &[u8], buffers: &mut Buffers, decisions: &mut Vec<Decision>) {
+        let raw = self.target(form, row);
+        for (standing, counts) in self.standings.iter().zip(&mut self.counts) {
             let decision = match standing.answer {
                 Answer::Asked(matcher) => {
-                    let rules = &self.matchers[matcher];
-                    rules.decide(raw, &mut self.scratch).unwrap_or_else(corrupt)
+                    let decision = self.matchers[matcher].decide(raw, &mut buffers.scratch);
+                    decision.unwrap_or_else(|_| Decision::unresolved(Reason::Corrupt))
                 }
-                Answer::Same(_) if has_origin && evaluator.form.is_exempt(raw, &mut self.target) => {
+                Answer::Same(_) if self.has_origin && form.is_exempt(raw, &mut buffers.target) => {
                     Decision::new(Verdict::Allow, Reason::RobotsTxt)
                 }
                 Answer::Same(decision) => decision,
             };
-            self.decisions.push(decision);
+            count(counts, decision.verdict);
+            decisions.push(decision);
         }
     }
 
-    fn count_run(&self, summary: &mut Summary, rows: u64, has_origin: bool) {
-        summary.lookups += u64::from(has_origin);
+    fn count_time(&self, summary: &mut Summary, rows: u64) {
         match self.snapshot.map(|snapshot| snapshot.time()) {
             Some(SnapshotTime::Undated) => summary.undated += rows,
             Some(_) => summary.dated += rows,
             None => {}
         }
-        for ((tally, standing), counts) in summary.agents.iter_mut().zip(&self.standings).zip(&self.counts) {
+    }
+
+    fn count_run<'t>(&self, tallies: &mut impl Iterator<Item = &'t mut Tally>, rows: u64) {
+        for ((standing, counts), tally) in self.standings.iter().zip(&self.counts).zip(tallies) {
             self.count_agent(tally, standing, counts, rows);
         }
     }
 
-    fn count_agent(&self, tally: &mut Tally, standing: &Standing, counts: &Counts, rows: u64) {
+    fn count_agent(&self, tally: &mut Tally, standing: &Standing<'s>, counts: &Counts, rows: u64) {
         let disallow = rows - counts.allow - counts.unresolved;
         tally.allow += counts.allow;
         let reason = match standing.answer {
@@ -304,7 +451,7 @@ impl<'s> Worker<'s> {
         match standing.bound_by {
             BoundBy::Nobody => tally.disallow_fetch += disallow,
             BoundBy::Star => tally.disallow_star += disallow,
-            BoundBy::Token(_) => {
+            BoundBy::Token(_) | BoundBy::Contained(_) => {
                 tally.disallow_named += disallow;
                 tally.named += rows;
             }

@@ -22,7 +22,7 @@ use std::ops::Range;
 use crate::protocol::decision::{Decision, Verdict};
 use crate::store::{RuleTable, Snapshot, Store};
 
-pub use evaluate::{Evaluator, Worker};
+pub use evaluate::{Asked, Evaluator, Reading, Worker};
 pub use run::{RunError, run};
 pub use tally::{Summary, Tally};
 
@@ -171,13 +171,15 @@ pub struct Column {
 
 /// Which group bound an agent in a run of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BoundBy {
+pub enum BoundBy<'s> {
     /// None, or none was asked.
     Nobody,
     /// The `*` groups.
     Star,
     /// Groups that name the agent's token of that index.
     Token(usize),
+    /// Groups with this token, in lower case, which stands in the text the agent was given as.
+    Contained(&'s [u8]),
 }
 
 /// Consecutive rows of one origin.
@@ -185,16 +187,16 @@ pub enum BoundBy {
 pub struct Run<'s> {
     /// The rows.
     pub rows: Range<usize>,
-    /// The snapshot that answered.
-    pub snapshot: Option<Snapshot<'s>>,
-    /// Which group bound each agent.
-    pub bound_by: Vec<BoundBy>,
+    /// The snapshot that answered, one a reading.
+    pub snapshots: Vec<Option<Snapshot<'s>>>,
+    /// Which group bound the agent, one a column.
+    pub bound_by: Vec<BoundBy<'s>>,
 }
 
 impl Run<'_> {
-    /// The lines and texts of the rules that answered; `None` where there are none, or they are damaged.
-    pub fn rule_table<'s>(&self, store: &'s Store) -> Option<RuleTable<'s>> {
-        store.rule_table(self.snapshot.as_ref().filter(|snapshot| snapshot.program_index().is_some())?).ok()
+    /// The lines and texts of the rules that answered in a reading of `store`; `None` where there are none, or they are damaged.
+    pub fn rule_table<'s>(&self, reading: usize, store: &'s Store) -> Option<RuleTable<'s>> {
+        store.rule_table(self.snapshots[reading].as_ref().filter(|snapshot| snapshot.program_index().is_some())?).ok()
     }
 }
 
@@ -205,7 +207,7 @@ pub struct Decided<'s> {
     rows: Vec<Range<usize>>,
     first_row: u64,
     columns: Vec<Column>,
-    /// Row by row, one decision an agent; empty unless asked for.
+    /// Row by row, one decision a column; empty unless asked for.
     decisions: Vec<Decision>,
     /// Empty unless decisions were asked for.
     runs: Vec<Run<'s>>,
@@ -241,14 +243,14 @@ impl<'s> Decided<'s> {
         &self.octets[start..end + line_end]
     }
 
-    /// The answers, one column an agent.
+    /// The answers, one column an agent (and reading, where there are several).
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The verdict for a row and an agent.
-    pub fn verdict(&self, row: usize, agent: usize) -> Verdict {
-        let column = &self.columns[agent];
+    /// The verdict for a row and a column.
+    pub fn verdict(&self, row: usize, column: usize) -> Verdict {
+        let column = &self.columns[column];
         match (column.resolved.get(row), column.allow.get(row)) {
             (false, _) => Verdict::Unresolved,
             (true, true) => Verdict::Allow,
@@ -256,14 +258,14 @@ impl<'s> Decided<'s> {
         }
     }
 
-    /// The decisions for a row, one an agent.
+    /// The decisions for a row, one a column.
     ///
     /// # Panics
     ///
     /// When the sink did not ask for decisions.
     pub fn decisions(&self, row: usize) -> &[Decision] {
-        let agent_count = self.columns.len();
-        &self.decisions[row * agent_count..(row + 1) * agent_count]
+        let column_count = self.columns.len();
+        &self.decisions[row * column_count..(row + 1) * column_count]
     }
 
     /// The runs of rows of one origin, in order; none unless the sink asked for decisions.

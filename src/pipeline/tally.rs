@@ -61,13 +61,13 @@ pub struct Summary {
     pub dated: u64,
     /// Look-ups: runs of consecutive rows of one origin cost one each.
     pub lookups: u64,
-    /// One tally an agent, in the order of the agents.
+    /// One tally a column, in the order of the columns.
     pub agents: Vec<Tally>,
 }
 
 impl Summary {
-    pub(super) fn new(agent_count: usize) -> Summary {
-        Summary { agents: vec![Tally::default(); agent_count], ..Summary::default() }
+    pub(super) fn new(column_count: usize) -> Summary {
+        Summary { agents: vec![Tally::default(); column_count], ..Summary::default() }
     }
 
     pub(super) fn add(&mut self, other: &Summary) {

@@ -6,4 +6,6 @@ pub mod dialect;
 pub mod fetch;
 pub mod parse;
 pub mod policy;
+pub mod record;
+pub mod rewrite;
 pub mod text;

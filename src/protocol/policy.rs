@@ -7,10 +7,9 @@ use std::fmt;
 use std::ops::Range;
 
 use super::agent::{LineToken, line_token};
-use super::dialect::Dialect;
-use super::parse::{Directive, RecordKind, directives};
+use super::dialect::{AgentLine as LineReading, Dialect, RunEnd};
+use super::parse::{Directive, Forgiven, Line, RecordKind, directives, is_ascii_space};
 use super::text::{Encoding, Text};
-use crate::target::percent::canonical_pattern;
 
 /// One parsed robots.txt.
 ///
@@ -146,9 +145,9 @@ impl Policy {
         let text = Text::read(body, dialect);
         let mut builder = Builder::new(*dialect, &text, body.len());
         let mut last_line = 0;
-        for (line, directive) in directives(&text) {
-            builder.directive(line, directive);
-            last_line = line;
+        for line in directives(&text) {
+            last_line = line.number;
+            builder.line(line);
         }
         if text.cut_line() {
             builder.find(text.lines().last().map_or(last_line, |(line, _)| line) + 1, FindingCode::CutLine);
@@ -175,7 +174,8 @@ impl Policy {
         Group { policy: self, entry: &self.groups[index as usize] }
     }
 
-    /// The rules of all groups, in file order: a rule's position here is its [`RuleId`](super::decision::RuleId).
+    /// The rules of all groups, in file order: a rule's position here is its [`RuleId`](super::decision::RuleId). A line for which the dialect has
+    /// several patterns is as many rules.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = Rule<'_>> {
         self.rules.iter().map(|entry| Rule { policy: self, entry })
     }
@@ -286,12 +286,12 @@ impl<'p> Rule<'p> {
         self.policy.value(&self.entry.value)
     }
 
-    /// The canonical pattern (see [`canonical_pattern`]); empty when the rule matches nothing.
+    /// The pattern as the dialect compares it (see [`rewrite`](super::rewrite)); empty when the rule matches nothing.
     pub fn pattern(&self) -> &'p [u8] {
         &self.policy.patterns[self.entry.pattern.start as usize..self.entry.pattern.end as usize]
     }
 
-    /// The octets of the canonical pattern: of the rules that match, the one with the most decides (RFC 9309, section 2.2.2).
+    /// The octets of the pattern: of the rules that match, the one with the most decides (RFC 9309, section 2.2.2).
     pub fn specificity(&self) -> u32 {
         self.entry.pattern.end - self.entry.pattern.start
     }
@@ -363,15 +363,27 @@ impl Builder {
         self.policy.findings.push(Finding { line, code });
     }
 
-    fn directive(&mut self, line: u32, directive: Directive<'_>) {
-        match directive {
-            Directive::UserAgent(value) => self.user_agent(line, value),
-            Directive::Allow(value) => self.rule(line, true, value),
-            Directive::Disallow(value) => self.rule(line, false, value),
-            Directive::Record(kind, value) => self.record(line, kind, value),
-            Directive::Unknown(key, _) if is_misspelled(key) => self.find(line, FindingCode::MisspelledKey),
-            Directive::Unknown(..) => self.find(line, FindingCode::UnknownKey),
-            Directive::NoColon(_) => self.find(line, FindingCode::NoColon),
+    fn line(&mut self, line: Line<'_>) {
+        let number = line.number;
+        match line.forgiven {
+            Some(Forgiven::Colon) => self.find(number, FindingCode::NoColon),
+            Some(Forgiven::Spelling) if !matches!(line.directive, Directive::Record(..)) => self.find(number, FindingCode::MisspelledKey),
+            _ => {}
+        }
+        if self.policy.dialect.run_end == RunEnd::Record {
+            self.in_run &= matches!(
+                line.directive,
+                Directive::UserAgent(_) | Directive::NoColon(_) | Directive::Record(RecordKind::Sitemap | RecordKind::Host, _)
+            );
+        }
+        match line.directive {
+            Directive::UserAgent(value) => self.user_agent(number, &value),
+            Directive::Allow(value) => self.rule(number, true, &value),
+            Directive::Disallow(value) => self.rule(number, false, &value),
+            Directive::Record(kind, value) => self.record(number, kind, &value),
+            Directive::Unknown(key, _) if is_misspelled(key) => self.find(number, FindingCode::MisspelledKey),
+            Directive::Unknown(..) => self.find(number, FindingCode::UnknownKey),
+            Directive::NoColon(_) => self.find(number, FindingCode::NoColon),
         }
     }
 
@@ -381,7 +393,15 @@ impl Builder {
             self.policy.groups.push(GroupEntry { agents: agents..agents, rules: rules..rules });
             self.in_run = true;
         }
-        let token = match line_token(value) {
+        match self.policy.dialect.agent_line {
+            LineReading::Token => self.name(line, line_token(value), value),
+            LineReading::Letters => self.name(line, letters_token(value), value),
+            LineReading::Whole => self.name_whole(line, value),
+        }
+    }
+
+    fn name(&mut self, line: u32, token: Option<LineToken<'_>>, value: &[u8]) {
+        let token = match token {
             Some(LineToken::Star) => Token::Star,
             Some(LineToken::Product(token)) => {
                 self.token_findings(line, token, value);
@@ -392,8 +412,33 @@ impl Builder {
                 Token::Nobody
             }
         };
+        self.push_agent(line, token);
+    }
+
+    /// As Protego names agents: by the whole value, and if that holds stars by the value without them as well.
+    fn name_whole(&mut self, line: u32, value: &[u8]) {
+        let lower = String::from_utf8_lossy(value).to_lowercase();
+        let without_stars = lower.replace('*', "");
+        match &lower[..] {
+            "" => {
+                self.find(line, FindingCode::NamesNobody);
+                self.push_agent(line, Token::Nobody);
+            }
+            "*" => self.push_agent(line, Token::Star),
+            _ => {
+                let token = self.keep(lower.as_bytes());
+                self.push_agent(line, Token::Product(token));
+                if without_stars != lower && !without_stars.is_empty() {
+                    let token = self.keep(without_stars.as_bytes());
+                    self.push_agent(line, Token::Product(token));
+                }
+            }
+        }
+    }
+
+    fn push_agent(&mut self, line: u32, token: Token) {
         self.policy.agents.push(AgentEntry { line, token });
-        let group = self.policy.groups.last_mut().expect("the group was opened above");
+        let group = self.policy.groups.last_mut().expect("a user-agent line opens a group");
         group.agents.end += 1;
     }
 
@@ -414,16 +459,22 @@ impl Builder {
         let Some(group) = self.policy.groups.len().checked_sub(1) else {
             return self.find(line, FindingCode::RuleBeforeGroup);
         };
-        let start = self.policy.patterns.len() as u32;
-        if matches!(value[0], b'/' | b'*') {
-            canonical_pattern(value, &mut self.policy.patterns);
-        } else {
+        let kept = self.keep(value);
+        let Policy { dialect, rules, patterns, .. } = &mut self.policy;
+        let first = rules.len();
+        let mut push = |pattern: &[u8]| {
+            let start = patterns.len() as u32;
+            patterns.extend_from_slice(pattern);
+            let pattern = start..patterns.len() as u32;
+            rules.push(RuleEntry { line, group: group as u32, allows, value: kept.clone(), pattern });
+        };
+        (dialect.rewrite)(value, allows, &mut push);
+        if rules.len() == first {
+            let end = patterns.len() as u32;
+            rules.push(RuleEntry { line, group: group as u32, allows, value: kept, pattern: end..end });
             self.find(line, FindingCode::MatchesNothing);
         }
-        let pattern = start..self.policy.patterns.len() as u32;
-        let value = self.keep(value);
-        self.policy.rules.push(RuleEntry { line, group: group as u32, allows, value, pattern });
-        self.policy.groups[group].rules.end += 1;
+        self.policy.groups[group].rules.end = self.policy.rules.len() as u32;
     }
 
     fn record(&mut self, line: u32, kind: RecordKind, value: &[u8]) {
@@ -437,6 +488,17 @@ impl Builder {
         self.policy.values.extend_from_slice(value);
         start..self.policy.values.len() as u32
     }
+}
+
+/// Whom Google's parser takes a user-agent line to name (`HandleUserAgent` and `ExtractUserAgent` of robots.cc).
+fn letters_token(value: &[u8]) -> Option<LineToken<'_>> {
+    match value {
+        [b'*'] => return Some(LineToken::Star),
+        [b'*', next, ..] if is_ascii_space(*next) => return Some(LineToken::Star),
+        _ => {}
+    }
+    let len = value.iter().take_while(|octet| octet.is_ascii_alphabetic() || matches!(octet, b'-' | b'_')).count();
+    (len > 0).then(|| LineToken::Product(&value[..len]))
 }
 
 /// Whether a key is one edit away from one of the protocol's three (a letter too many, too few, another, or two swapped), or lacks

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::dialect::Dialect;
+use super::dialect::{CutLine, Decoding, Dialect, LineEnds};
 
 /// How a body announced its encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +24,14 @@ pub struct Text<'a> {
     encoding: Encoding,
     read_len: usize,
     cut_line: bool,
+    dialect: Dialect,
 }
 
 impl<'a> Text<'a> {
-    /// Reads `body` up to the dialect's limit. The limit counts octets as stored, before decoding; a line that it cuts is left out whole.
+    /// Reads `body` up to the dialect's limit. The limit counts octets as stored, before decoding.
     pub fn read(body: &'a [u8], dialect: &Dialect) -> Text<'a> {
         let read_len = dialect.byte_limit.map_or(body.len(), |limit| limit.min(body.len()));
-        let (encoding, mark_len) = announced(body);
+        let (encoding, mark_len) = announced(body, dialect.decoding);
         let mark_len = mark_len.min(read_len);
         let (window, behind) = (&body[mark_len..read_len], &body[read_len..]);
         let (mut octets, cut) = match encoding {
@@ -38,8 +39,11 @@ impl<'a> Text<'a> {
             Encoding::Utf16Le => decode_utf16(window, behind, u16::from_le_bytes),
             Encoding::Utf16Be => decode_utf16(window, behind, u16::from_be_bytes),
         };
-        let cut_line = cut && drop_last_line(&mut octets);
-        Text { octets, encoding, read_len, cut_line }
+        if dialect.decoding == Decoding::ValidUtf8 && std::str::from_utf8(&octets).is_err() {
+            octets = Cow::Owned(octets.utf8_chunks().flat_map(|chunk| chunk.valid().bytes()).collect());
+        }
+        let cut_line = cut && dialect.cut_line == CutLine::LeftOut && drop_last_line(&mut octets);
+        Text { octets, encoding, read_len, cut_line, dialect: *dialect }
     }
 
     /// How the body announced its encoding.
@@ -57,17 +61,27 @@ impl<'a> Text<'a> {
         self.cut_line
     }
 
-    /// The lines, without their ends.
+    /// The dialect it was read in.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// The lines, without their ends and what the dialect does not read of them.
     pub fn lines(&self) -> Lines<'_> {
-        Lines { rest: Some(&self.octets), number: 0 }
+        let Dialect { line_ends, line_limit, nul_ends_line, .. } = self.dialect;
+        Lines { rest: Some(&self.octets), number: 0, is_new: true, line_ends, line_limit: line_limit.unwrap_or(usize::MAX), nul_ends_line }
     }
 }
 
-fn announced(body: &[u8]) -> (Encoding, usize) {
-    match body {
-        [0xEF, 0xBB, 0xBF, ..] => (Encoding::Utf8Bom, 3),
-        [0xFF, 0xFE, ..] => (Encoding::Utf16Le, 2),
-        [0xFE, 0xFF, ..] => (Encoding::Utf16Be, 2),
+/// How a body announces its encoding, and how many octets of it are no text.
+fn announced(body: &[u8], decoding: Decoding) -> (Encoding, usize) {
+    let mark = [0xEF, 0xBB, 0xBF];
+    let mark_len = body.iter().zip(mark).take_while(|&(&octet, marks)| octet == marks).count();
+    match (decoding, body) {
+        (_, [0xEF, 0xBB, 0xBF, ..]) => (Encoding::Utf8Bom, mark_len),
+        (Decoding::MarkPrefix, _) => (Encoding::Plain, mark_len),
+        (Decoding::AsStored, [0xFF, 0xFE, ..]) => (Encoding::Utf16Le, 2),
+        (Decoding::AsStored, [0xFE, 0xFF, ..]) => (Encoding::Utf16Be, 2),
         _ => (Encoding::Plain, 0),
     }
 }
@@ -100,11 +114,16 @@ fn drop_last_line(octets: &mut Cow<'_, [u8]>) -> bool {
     dropped
 }
 
-/// Numbered lines: LF, CR and CRLF end one.
+/// Numbered lines.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
     rest: Option<&'a [u8]>,
     number: u32,
+    /// Whether the next line has a number of its own.
+    is_new: bool,
+    line_ends: LineEnds,
+    line_limit: usize,
+    nul_ends_line: bool,
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -112,21 +131,46 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<(u32, &'a [u8])> {
         let rest = self.rest.filter(|rest| !rest.is_empty())?;
-        self.number += 1;
-        let Some(end) = memchr::memchr2(b'\n', b'\r', rest) else {
-            self.rest = None;
-            return Some((self.number, rest));
-        };
-        let end_len = if rest[end..].starts_with(b"\r\n") { 2 } else { 1 };
-        self.rest = Some(&rest[end + end_len..]);
-        Some((self.number, &rest[..end]))
+        self.number += u32::from(self.is_new);
+        let (end, end_len) = match self.line_ends {
+            LineEnds::CrLf => memchr::memchr2(b'\n', b'\r', rest).map(|end| (end, line_end_len(&rest[end..]))),
+            LineEnds::Unicode => (0..rest.len()).find_map(|at| unicode_line_end_len(&rest[at..]).map(|len| (at, len))),
+        }
+        .unwrap_or((rest.len(), 0));
+        self.is_new = starts_with_line_end(&rest[end..]);
+        self.rest = (end_len > 0).then(|| &rest[end + end_len..]);
+        Some((self.number, self.read_part(&rest[..end])))
+    }
+}
+
+impl Lines<'_> {
+    fn read_part<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        let line = &line[..line.len().min(self.line_limit)];
+        match memchr::memchr(0, line).filter(|_| self.nul_ends_line) {
+            Some(nul) => &line[..nul],
+            None => line,
+        }
+    }
+}
+
+fn line_end_len(octets: &[u8]) -> usize {
+    if octets.starts_with(b"\r\n") { 2 } else { 1 }
+}
+
+fn unicode_line_end_len(octets: &[u8]) -> Option<usize> {
+    match octets {
+        [b'\n' | b'\r', ..] => Some(line_end_len(octets)),
+        [0x0B | 0x0C | 0x1C..=0x1E, ..] => Some(1),
+        [0xC2, 0x85, ..] => Some(2),
+        [0xE2, 0x80, 0xA8 | 0xA9, ..] => Some(3),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::dialect::RFC9309;
+    use crate::protocol::dialect::{GOOGLE, RFC9309, SCRAPY};
 
     fn lines(body: &[u8], limit: usize) -> (Vec<(u32, String)>, bool) {
         let text = Text::read(body, &RFC9309.with_byte_limit(Some(limit)));
@@ -145,6 +189,27 @@ mod tests {
         assert_eq!(lines(b"\n\r", 100).0, numbered(&["", ""]));
         assert_eq!(lines(b"", 100).0, []);
         assert_eq!(lines(b"\xEF\xBB\xBFa\xEF\xBB\xBF", 100).0, numbered(&["a\\xef\\xbb\\xbf"]));
+    }
+
+    fn lines_in(body: &[u8], dialect: Dialect) -> Vec<(u32, String)> {
+        Text::read(body, &dialect).lines().map(|(number, line)| (number, line.escape_ascii().to_string())).collect()
+    }
+
+    #[test]
+    fn google_reads_c_strings_of_some_length() {
+        assert_eq!(lines_in(b"\xEF\xBBa\0b\nc", GOOGLE), [(1, "a".into()), (2, "c".into())]);
+        assert_eq!(lines_in(b"\xEF\xBB\xBFa", GOOGLE), [(1, "a".into())]);
+        let long = [b"x".repeat(16_664), b"\ny".to_vec()].concat();
+        assert_eq!(lines_in(&long, GOOGLE), [(1, "x".repeat(16_663)), (2, "y".into())]);
+        assert_eq!(lines_in(b"ab\ncd", GOOGLE.with_byte_limit(Some(4))), [(1, "ab".into()), (2, "c".into())]);
+    }
+
+    #[test]
+    fn scrapy_splits_as_python_does_and_counts_as_editors_do() {
+        let body = b"a\x0Bb\x1Cc\r\nd\xC2\x85e\xE2\x80\xA8f\rg\xFFh\xC3";
+        let wanted = [(1, "a"), (1, "b"), (1, "c"), (2, "d"), (2, "e"), (2, "f"), (3, "gh")];
+        assert_eq!(lines_in(body, SCRAPY), wanted.map(|(number, line)| (number, line.to_owned())));
+        assert_eq!(lines_in(b"\xFF\xFEa", SCRAPY), [(1, "a".into())]);
     }
 
     #[test]

@@ -201,13 +201,36 @@ impl Builder {
         self.push("*".to_owned(), true, "*".to_owned(), &record, digest, compiled);
     }
 
+    /// Adds every snapshot of a store, from the body it keeps.
+    fn add_store(&mut self, store: &Store) -> Result<(), StoreError> {
+        let damaged = |_| StoreError::damaged("a record or body");
+        for origin in store.origins() {
+            let origin = origin.map_err(damaged)?;
+            let key = String::from_utf8_lossy(origin.key()).into_owned();
+            let mut batch = Vec::new();
+            for snapshot in origin.snapshots() {
+                let snapshot = snapshot.map_err(damaged)?;
+                let (outcome, time, final_url) = (snapshot.outcome(), snapshot.time(), snapshot.final_url().to_vec());
+                let record = Record { outcome, time, final_url, body: store.body(&snapshot).map_err(damaged)? };
+                match store.has_any_origin() {
+                    true => self.add_any(record),
+                    false => {
+                        batch.push((key.clone(), NamedOrigins::of_key(&key).map_err(|_| StoreError::damaged("an origin key"))?, record))
+                    }
+                }
+            }
+            self.add_batch(batch);
+        }
+        Ok(())
+    }
+
     /// Adds records under their names and origins, compiling on every core. The order counts, not the threads.
     pub fn add_batch(&mut self, batch: Vec<(String, NamedOrigins, Record)>) {
         let (names, records): (Vec<_>, Vec<_>) = batch.into_iter().map(|(name, origins, record)| ((name, origins), record)).unzip();
         let compiled = self.compile_all(&records);
         for (((name, origins), record), (digest, compiled)) in names.into_iter().zip(&records).zip(compiled) {
-            for key in origins.origins() {
-                self.push(key.clone(), origins.is_exact(), name.clone(), record, digest, compiled);
+            for key in origins.keys(self.dialect.form.origin()) {
+                self.push(key, origins.is_exact(), name.clone(), record, digest, compiled);
             }
         }
     }
@@ -328,6 +351,36 @@ impl Builder {
             }
         }
         kept
+    }
+}
+
+impl Store {
+    /// The same policies read in another dialect, in memory: compiled anew from the bodies that the store keeps. A limit on bodies that is not the
+    /// dialect's own stays in force.
+    ///
+    /// ```
+    /// use robosieve::{dialect::{GOOGLE, RFC9309}, store::build::{Builder, Record}};
+    ///
+    /// let mut builder = Builder::new(RFC9309);
+    /// builder.add_name("example.com", Record::body(b"User-agent: *\nDisallow: /x\n".to_vec()))?;
+    /// let store = builder.finish()?.open()?;
+    /// assert_eq!(store.recompiled(GOOGLE)?.dialect().name, "google");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the store keeps no bodies, or one of them is damaged.
+    pub fn recompiled(&self, dialect: Dialect) -> Result<Store, StoreError> {
+        if !self.meta().has_bodies {
+            return Err(StoreError::no_bodies());
+        }
+        let own = Dialect::by_name(self.dialect().name).map(|own| own.byte_limit);
+        let is_own_limit = own == Some(self.dialect().byte_limit);
+        let dialect = if is_own_limit { dialect } else { dialect.with_byte_limit(self.dialect().byte_limit) };
+        let mut builder = Builder::new(dialect);
+        builder.add_store(self)?;
+        builder.finish()?.open()
     }
 }
 

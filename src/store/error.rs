@@ -23,6 +23,7 @@ enum Kind {
     Damaged(&'static str),
     Corrupt(Corrupt),
     TooLarge(&'static str),
+    NoBodies,
 }
 
 impl StoreError {
@@ -66,6 +67,10 @@ impl StoreError {
         StoreError::new(Kind::TooLarge(what))
     }
 
+    pub(crate) fn no_bodies() -> StoreError {
+        StoreError::new(Kind::NoBodies)
+    }
+
     /// The same error, of the file at `path`.
     pub(crate) fn at(self, path: &Path) -> StoreError {
         StoreError { path: Some(path.to_path_buf()), ..self }
@@ -97,6 +102,9 @@ impl fmt::Display for StoreError {
             }
             Kind::Damaged(what) => write!(f, "the store is damaged ({what}): copy it again, or compile the policies again"),
             Kind::Corrupt(corrupt) => write!(f, "{corrupt}"),
+            Kind::NoBodies => f.write_str(
+                "the store keeps no bodies, so it can not be read in another dialect: compile the policies again without --no-bodies, or in that dialect with --dialect",
+            ),
             Kind::TooLarge(what) => write!(f, "{what}: split the policies over several stores"),
         }
     }

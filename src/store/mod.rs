@@ -144,6 +144,11 @@ impl Store {
         &self.dialect
     }
 
+    /// Whether its one policy answers for every origin.
+    pub fn has_any_origin(&self) -> bool {
+        self.meta.any_origin
+    }
+
     /// Size of the store in octets.
     pub fn octet_len(&self) -> usize {
         self.octets.as_slice().len()
@@ -179,7 +184,7 @@ impl Store {
         self.sections.len(layout::BODY_INDEX) / layout::INDEX_LEN
     }
 
-    /// The origin of that key (see [`Url::write_origin`](crate::target::url::Url::write_origin)): `None` when the store knows no policy for it.
+    /// The origin of that key (see [`Url::write_key`](crate::target::url::Url::write_key)): `None` when the store knows no policy for it.
     ///
     /// # Errors
     ///

@@ -2,4 +2,5 @@
 
 pub mod form;
 pub mod percent;
+pub mod quote;
 pub mod url;

@@ -45,6 +45,12 @@ impl OctetSet {
         self
     }
 
+    /// The octets that are not in this set.
+    pub const fn complement(self) -> OctetSet {
+        let [a, b, c, d] = self.0;
+        OctetSet([!a, !b, !c, !d])
+    }
+
     /// Whether `octet` is in the set.
     #[inline]
     pub const fn contains(&self, octet: u8) -> bool {
@@ -148,7 +154,7 @@ pub(crate) fn escape_value(input: &[u8]) -> Option<u8> {
     Some((high << 4 | low) as u8)
 }
 
-fn push_escape(octet: u8, out: &mut Vec<u8>) {
+pub(crate) fn push_escape(octet: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'%', HEX[usize::from(octet >> 4)], HEX[usize::from(octet & 15)]]);
 }
 
@@ -270,6 +276,42 @@ impl Parts {
         let segments = stretches.filter(|(stretch, _)| !stretch.is_empty()).map(|(stretch, raw)| Segment::of(stretch, raw)).collect();
         Parts { prefix, segments, anchored }
     }
+
+    /// Takes apart a pattern in which every octet but `*` and a final `$` stands for itself.
+    pub fn literal(pattern: &[u8]) -> Parts {
+        let (body, anchored) = without_anchor(pattern);
+        let mut stretches = body.split(is_star);
+        let prefix = stretches.next().unwrap_or_default().to_vec();
+        let segments = stretches.filter(|stretch| !stretch.is_empty()).map(|stretch| Segment { octets: stretch.to_vec(), in_query: None });
+        Parts { prefix, segments: segments.collect(), anchored: anchored && !body.ends_with(b"*") }
+    }
+
+    /// Whether the pattern matches a canonical target. In time linear in both, for one pattern at a time: explanations and proofs ask so; the
+    /// engine asks all patterns at once.
+    ///
+    /// ```
+    /// use robosieve::percent::Parts;
+    ///
+    /// let parts = Parts::literal(b"/a*.php$");
+    /// assert!(parts.matches(b"/ab.php") && !parts.matches(b"/ab.php5"));
+    /// ```
+    pub fn matches(&self, target: &[u8]) -> bool {
+        let Some(mut rest) = target.strip_prefix(&self.prefix[..]) else {
+            return false;
+        };
+        let Some((last, front)) = self.segments.split_last() else {
+            return !self.anchored || rest.is_empty();
+        };
+        let query = memchr::memchr(b'?', target).map_or(target.len(), |at| at + 1);
+        for segment in front {
+            match segment.find(rest, query.saturating_sub(target.len() - rest.len())) {
+                Some(end) => rest = &rest[end..],
+                None => return false,
+            }
+        }
+        let query = query.saturating_sub(target.len() - rest.len());
+        if self.anchored { last.ends(rest, query) } else { last.find(rest, query).is_some() }
+    }
 }
 
 /// Whether a canonical pattern has a stretch of two spellings: of such a one, the second depends on the rule's value.
@@ -293,6 +335,24 @@ fn is_star(octet: &u8) -> bool {
 }
 
 impl Segment {
+    /// Where the leftmost fit in `rest` ends. `query` is where the query begins in it.
+    fn find(&self, rest: &[u8], query: usize) -> Option<usize> {
+        let as_written = memchr::memmem::find(rest, &self.octets).map(|at| at + self.octets.len());
+        let decoded = self.in_query.as_ref().and_then(|octets| {
+            let behind = rest.get(query..)?;
+            memchr::memmem::find(behind, octets).map(|at| query + at + octets.len())
+        });
+        match (as_written, decoded) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn ends(&self, rest: &[u8], query: usize) -> bool {
+        let decoded = self.in_query.as_ref().filter(|octets| rest.ends_with(octets) && rest.len() - octets.len() >= query);
+        rest.ends_with(&self.octets) || decoded.is_some()
+    }
+
     /// The second spelling is what the pass makes of the stretch where it stands in a query: so a rule meets its own text there too.
     fn of(stretch: &[u8], raw: &[u8]) -> Segment {
         let in_query = has_escaped_delimiter(stretch).then(|| {

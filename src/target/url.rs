@@ -9,6 +9,7 @@
 use std::fmt;
 use std::net::Ipv6Addr;
 
+use super::form::OriginKey;
 use super::percent::{self, OctetSet};
 
 /// Octets of a host that is taken as it is, but for its letter case.
@@ -17,10 +18,10 @@ const HOST: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'A', b
 /// A URL split into its origin and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Url<'a> {
+    prefix: &'a [u8],
     scheme: &'a [u8],
     host: &'a [u8],
     port: Option<u16>,
-    prefix_len: usize,
     rest: &'a [u8],
 }
 
@@ -86,7 +87,7 @@ impl<'a> Url<'a> {
         if host.is_empty() {
             return Err(BadUrl::NoHost);
         }
-        Ok(Url { scheme, host, port, prefix_len: end, rest: &row[end..] })
+        Ok(Url { scheme, host, port, prefix: &row[..end], rest: &row[end..] })
     }
 
     /// What stands behind the authority: path, query and fragment, as written. [`percent::canonical_target`] reads it.
@@ -99,7 +100,13 @@ impl<'a> Url<'a> {
     /// `#` or nothing has the same origin.
     #[inline]
     pub fn prefix_len(&self) -> usize {
-        self.prefix_len
+        self.prefix.len()
+    }
+
+    /// The octets of the row before [`Url::rest`].
+    #[inline]
+    pub fn prefix(&self) -> &'a [u8] {
+        self.prefix
     }
 
     /// Appends the origin key: `scheme://host` with `:port` behind it unless that is the scheme's default; in lower case, the host in
@@ -121,13 +128,32 @@ impl<'a> Url<'a> {
         Ok(())
     }
 
+    /// Appends the key that a form knows the origin by: as [`Url::write_origin`], or without the scheme and with the port as written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Url::write_origin`].
+    pub fn write_key(&self, key: OriginKey, out: &mut Vec<u8>) -> Result<(), BadUrl> {
+        match key {
+            OriginKey::SchemeHostPort => self.write_origin(out),
+            OriginKey::HostPort => {
+                out.extend_from_slice(b"//");
+                write_host(self.host, out)?;
+                if let Some(port) = self.port {
+                    out.extend_from_slice(format!(":{port}").as_bytes());
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// The origin key as a string. See [`Url::write_origin`].
     ///
     /// # Errors
     ///
     /// As [`Url::write_origin`].
     pub fn origin(&self) -> Result<String, BadUrl> {
-        let mut out = Vec::with_capacity(self.prefix_len);
+        let mut out = Vec::with_capacity(self.prefix.len());
         self.write_origin(&mut out)?;
         Ok(String::from_utf8(out).expect("an origin key is ASCII"))
     }
@@ -268,14 +294,59 @@ pub struct NamedOrigins {
 }
 
 impl NamedOrigins {
+    /// The origins of a key (see [`NamedOrigins::keys`]): one without a scheme stands for both.
+    ///
+    /// # Errors
+    ///
+    /// [`BadUrl`] when it is no key.
+    pub fn of_key(key: &str) -> Result<NamedOrigins, BadUrl> {
+        let origins = match key.strip_prefix("//") {
+            Some(host) => vec![format!("http://{host}"), format!("https://{host}")],
+            None => vec![key.to_owned()],
+        };
+        let origins = origins.iter().map(|origin| Url::split(origin.as_bytes())?.origin()).collect::<Result<_, _>>()?;
+        Ok(NamedOrigins { origins, exact: true })
+    }
+
     /// The origin keys.
     pub fn origins(&self) -> &[String] {
         &self.origins
     }
 
+    /// The keys by which a form finds these origins. Where the scheme does not count a default port may be written or not.
+    ///
+    /// ```
+    /// use robosieve::{form::OriginKey, url::origins_of_name};
+    ///
+    /// let origins = origins_of_name("example.com_443")?;
+    /// assert_eq!(origins.keys(OriginKey::HostPort), ["//example.com", "//example.com:443"]);
+    /// # Ok::<(), robosieve::url::BadUrl>(())
+    /// ```
+    pub fn keys(&self, key: OriginKey) -> Vec<String> {
+        match key {
+            OriginKey::SchemeHostPort => self.origins.clone(),
+            OriginKey::HostPort => {
+                let mut keys: Vec<String> = self.origins.iter().flat_map(|origin| keys_without_scheme(origin)).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                keys
+            }
+        }
+    }
+
     /// Whether the name gives scheme and port: such a one beats a name that gives a host alone.
     pub fn is_exact(&self) -> bool {
         self.exact
+    }
+}
+
+fn keys_without_scheme(origin: &str) -> Vec<String> {
+    let (scheme, host) = origin.split_once("://").unwrap_or(("", origin));
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+    let written = format!("//{host}");
+    match default_port(scheme.as_bytes()).filter(|_| !has_port) {
+        Some(port) => vec![format!("{written}:{port}"), written],
+        None => vec![written],
     }
 }
 

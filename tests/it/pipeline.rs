@@ -46,7 +46,7 @@ impl Sink for Keep<'_> {
             self.answers.push((0..agents).map(|agent| (decided.verdict(row, agent), None, 0)).collect());
         }
         for run in decided.runs() {
-            let table = run.rule_table(self.store);
+            let table = run.rule_table(0, self.store);
             for row in run.rows.clone() {
                 let answers = &mut self.answers[decided.first_row() as usize + row];
                 for (answer, decision) in answers.iter_mut().zip(decided.decisions(row)) {

@@ -73,9 +73,10 @@ pub struct AgentArgs {
 
 #[derive(Debug, Args)]
 pub struct ReadingArgs {
-    /// How robots.txt is read
-    #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
-    pub dialect: Dialect,
+    /// How robots.txt is read: rfc9309, google or scrapy; several (repeated, or parted by commas) are answered side by side
+    /// [default: rfc9309, or what a store was compiled in]
+    #[arg(long = "dialect", value_parser = dialect, value_name = "NAME", value_delimiter = ',')]
+    pub dialects: Vec<Dialect>,
     /// How fetch outcomes are read: rfc9309, google, scrapy or hold [default: the dialect's own]
     #[arg(long, value_parser = access, value_name = "NAME")]
     pub access: Option<AccessTable>,
@@ -282,9 +283,24 @@ impl FromStr for FailOn {
     }
 }
 
+impl ReadingArgs {
+    /// The dialects asked for, each once.
+    pub fn dialects(&self) -> Vec<Dialect> {
+        let mut dialects = self.dialects.clone();
+        let mut seen = Vec::new();
+        dialects.retain(|dialect| {
+            !seen.contains(&dialect.name) && {
+                seen.push(dialect.name);
+                true
+            }
+        });
+        dialects
+    }
+}
+
 fn dialect(name: &str) -> Result<Dialect, String> {
     let known = || Dialect::ALL.map(|dialect| dialect.name).join(", ");
-    Dialect::by_name(name).ok_or_else(|| format!("no dialect of that name; there is {}", known()))
+    Dialect::by_name(name).ok_or_else(|| format!("no dialect of that name; there are {}", known()))
 }
 
 fn access(name: &str) -> Result<AccessTable, String> {

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use robosieve::agent::Agent;
 use robosieve::compile::Options;
+use robosieve::dialect::RFC9309;
 use robosieve::fetch::Access;
 use robosieve::io::json::JsonLines;
 use robosieve::io::table::Table;
 use robosieve::pipeline::{Batch, Evaluator, RunError, Sink, Source, Summary, run as run_pipeline};
 use robosieve::program::Detail;
+use robosieve::store::Store;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::exit::{Exit, Failure, STDOUT, say};
@@ -30,12 +32,20 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         note_body(&body);
     }
     let options = Options::default().with_detail(Detail::Rules);
-    let store = policies::one_for_all(body, args.status, args.reading.dialect, options)?;
-    let mut evaluator = Evaluator::new(&store, agents.clone());
+    let dialects = match args.reading.dialects() {
+        none if none.is_empty() => vec![RFC9309],
+        dialects => dialects,
+    };
+    let one = |&dialect| policies::one_for_all(body.clone(), args.status, dialect, options.clone());
+    let stores: Vec<Store> = dialects.iter().map(one).collect::<Result<_, _>>()?;
+    let mut evaluator = Evaluator::new(&stores[0], agents.clone());
+    for store in &stores[1..] {
+        evaluator = evaluator.and_by(store);
+    }
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }
-    if args.robots.is_none() && evaluator.access().read(args.status) == Access::Rules {
+    if args.robots.is_none() && evaluator.readings().iter().any(|reading| reading.access().read(args.status) == Access::Rules) {
         return Err(Failure::new(format!(
             "after a fetch that ended with {}, rules decide: give the robots.txt with --robots FILE",
             args.status
@@ -47,8 +57,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     };
     let out = io::stdout().lock();
     let summary = match args.format {
-        CheckFormat::Json => ask(&mut *source, &evaluator, JsonLines::new(out, &store, &agents, false)),
-        CheckFormat::Text => ask(&mut *source, &evaluator, Table::new(out, &store, &agents)),
+        CheckFormat::Json => ask(&mut *source, &evaluator, JsonLines::new(out, &evaluator, false)),
+        CheckFormat::Text => ask(&mut *source, &evaluator, Table::new(out, &evaluator)),
     }?;
     note_unknown(&agents, &summary);
     Ok(exit_of(&summary))

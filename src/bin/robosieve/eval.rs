@@ -27,7 +27,6 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
         let Some((output, format)) = output.zip(format) else {
             return decide(&args.run, evaluator, &mut Discard, report);
         };
-        let (store, agents) = (evaluator.store(), evaluator.agents());
         match format {
             OutputFormat::Arrow => {
                 let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone() };
@@ -37,13 +36,13 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
                 sink.finish()?.commit()
             }
             OutputFormat::Jsonl => {
-                let mut sink = JsonLines::new(output, store, agents, true);
+                let mut sink = JsonLines::new(output, evaluator, true);
                 decide(&args.run, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
             OutputFormat::Text => {
-                let mut sink = Table::new(output, store, agents);
+                let mut sink = Table::new(output, evaluator);
                 decide(&args.run, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
@@ -83,9 +82,12 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
     let summary_json = args.summary_json.as_deref().map(Output::create).transpose()?;
     let agents = agents::collect(&args.agents)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.count().get()).build()?;
-    let store = pool.install(|| policies::load(&args.policies, args.reading.dialect))?;
+    let stores = pool.install(|| policies::load_all(&args.policies, &args.reading.dialects()))?;
     drop(pool);
-    let mut evaluator = Evaluator::new(&store, agents);
+    let mut evaluator = Evaluator::new(&stores[0], agents);
+    for store in &stores[1..] {
+        evaluator = evaluator.and_by(store);
+    }
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }

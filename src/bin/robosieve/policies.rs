@@ -5,8 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use robosieve::compile::Options;
-use robosieve::dialect::Dialect;
+use robosieve::dialect::{Dialect, RFC9309};
 use robosieve::fetch::Outcome;
+use robosieve::form::OriginKey;
 use robosieve::io::directory::{LeftOut, add_directory};
 use robosieve::io::text::to_terminal_text;
 use robosieve::store::Store;
@@ -16,8 +17,26 @@ use robosieve::url::{Url, origins_of_name};
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, say, shown};
 
-/// Opens or compiles the policies.
-pub fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
+/// Opens or compiles the policies, once for each dialect; without any, in a store's own or RFC 9309.
+pub fn load_all(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec<Store>, Failure> {
+    // Keys with a scheme can be made into such without one, not the other way round.
+    let base = dialects.iter().find(|dialect| dialect.form.origin() == OriginKey::SchemeHostPort).or(dialects.first());
+    let first = load(args, base.copied().unwrap_or(RFC9309))?;
+    if dialects.is_empty() {
+        return Ok(vec![first]);
+    }
+    let first_name = first.dialect().name;
+    let others = dialects.iter().filter(|dialect| dialect.name != first_name);
+    let mut stores: Vec<Store> = others.map(|&dialect| first.recompiled(dialect)).collect::<Result<_, _>>()?;
+    if dialects.iter().any(|dialect| dialect.name == first_name) {
+        stores.push(first);
+    }
+    let place = |store: &Store| dialects.iter().position(|dialect| dialect.name == store.dialect().name);
+    stores.sort_by_key(place);
+    Ok(stores)
+}
+
+fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
     let path = &args.policies;
     let of_one = args.origin.is_some() || args.any_origin;
     let many = |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", shown(path)));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use robosieve::agent::Agent;
 use robosieve::decision::Reason;
 use robosieve::io::text::to_terminal_text;
-use robosieve::pipeline::{Evaluator, Summary, Tally};
+use robosieve::pipeline::{Asked, Evaluator, Reading, Summary, Tally};
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure, say, shown};
@@ -46,32 +46,32 @@ impl Report {
             grouped(self.summary.lookups),
             shown(&args.policies.policies),
             if store.meta().any_origin { "all".to_owned() } else { grouped(store.origin_count() as u64) },
-            store.meta().dialect,
-            evaluator.access().name(),
+            joined(evaluator, |reading| reading.store().dialect().name),
+            joined(evaluator, |reading| reading.access().name()),
         );
-        self.print_agents(evaluator.agents());
-        for (agents, reasons) in self.reasons(evaluator.agents()) {
+        self.print_columns(evaluator);
+        for (agents, reasons) in self.reasons(evaluator) {
             say!("unresolved ({agents}): {reasons}");
         }
-        self.print_assumptions(evaluator.agents());
+        self.print_assumptions(evaluator);
         if self.escaped > 0 {
             say!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
         }
         if let Some(kept) = &self.kept {
             say!("{} rows pass", grouped(kept.rows));
             if kept.undecided > 0 {
-                let reasons = self.reasons(evaluator.agents()).into_iter().map(|(_, reasons)| reasons).next().unwrap_or_default();
+                let reasons = self.reasons(evaluator).into_iter().map(|(_, reasons)| reasons).next().unwrap_or_default();
                 say!("{}", undecided_line(kept.undecided, self.summary.rows, &reasons, &kept.what));
             }
         }
     }
 
-    fn print_agents(&self, agents: &[Agent]) {
+    fn print_columns(&self, evaluator: &Evaluator<'_>) {
         let header = ["agent", "allow", "disallow", "by name", "by *", "by fetch", "whole site", "unresolved"];
-        let rows: Vec<[String; 8]> = agents
-            .iter()
+        let rows: Vec<[String; 8]> = evaluator
+            .columns()
             .zip(&self.summary.agents)
-            .map(|(agent, tally)| {
+            .map(|(asked, tally)| {
                 let counts = [
                     tally.allow,
                     tally.disallow(),
@@ -83,7 +83,7 @@ impl Report {
                 ];
                 let mut cells = counts.iter().map(|&count| grouped(count));
                 std::array::from_fn(|column| match column {
-                    0 => to_terminal_text(agent.name().as_bytes()).into_owned(),
+                    0 => to_terminal_text(name(&asked).as_bytes()).into_owned(),
                     _ => cells.next().unwrap_or_default(),
                 })
             })
@@ -104,25 +104,25 @@ impl Report {
     }
 
     /// Why rows have no answer, once for agents for whom it is the same.
-    fn reasons(&self, agents: &[Agent]) -> Vec<(String, String)> {
+    fn reasons(&self, evaluator: &Evaluator<'_>) -> Vec<(String, String)> {
         let text = |tally: &Tally| {
             let counted = Reason::ALL.into_iter().filter(|&reason| tally.unresolved_for(reason) > 0);
             counted.map(|reason| format!("{reason} {}", grouped(tally.unresolved_for(reason)))).collect::<Vec<_>>().join(", ")
         };
-        let mut texts: Vec<(Vec<&str>, String)> = Vec::new();
-        for (agent, tally) in agents.iter().zip(&self.summary.agents).filter(|(_, tally)| tally.unresolved() > 0) {
+        let mut texts: Vec<(Vec<String>, String)> = Vec::new();
+        for (asked, tally) in evaluator.columns().zip(&self.summary.agents).filter(|(_, tally)| tally.unresolved() > 0) {
             let text = text(tally);
             match texts.iter_mut().find(|(_, known)| *known == text) {
-                Some((names, _)) => names.push(agent.name()),
-                None => texts.push((vec![agent.name()], text)),
+                Some((names, _)) => names.push(name(&asked)),
+                None => texts.push((vec![name(&asked)], text)),
             }
         }
-        let all = agents.len();
-        let names = |names: Vec<&str>| if names.len() == all { "every agent".to_owned() } else { names.join(", ") };
+        let all = evaluator.columns().len();
+        let names = |names: Vec<String>| if names.len() == all { "every agent".to_owned() } else { names.join(", ") };
         texts.into_iter().map(|(agents, text)| (names(agents), text)).collect()
     }
 
-    fn print_assumptions(&self, agents: &[Agent]) {
+    fn print_assumptions(&self, evaluator: &Evaluator<'_>) {
         let summary = &self.summary;
         if summary.undated > 0 {
             say!("assumed: {} rows are answered by undated policies, taken to be in force at all times", grouped(summary.undated));
@@ -130,8 +130,8 @@ impl Report {
         if summary.dated > 0 {
             say!("assumed: {} rows are answered by the newest snapshot of their origin", grouped(summary.dated));
         }
-        for (agent, tally) in agents.iter().zip(&summary.agents) {
-            if is_suspect(agent, tally) {
+        for (Asked { agent, reading, .. }, tally) in evaluator.columns().zip(&summary.agents) {
+            if reading == 0 && is_suspect(agent, tally) {
                 say!(
                     "note: no policy met names {}, and it is no crawler that robosieve knows: a typing error?",
                     to_terminal_text(agent.name().as_bytes())
@@ -156,8 +156,7 @@ impl Report {
 
     fn json(&self, args: &RunArgs, evaluator: &Evaluator<'_>) -> Value {
         let store = evaluator.store();
-        let agents: Vec<Value> =
-            evaluator.agents().iter().zip(&self.summary.agents).map(|(agent, tally)| agent_json(agent, tally)).collect();
+        let agents: Vec<Value> = evaluator.columns().zip(&self.summary.agents).map(|(asked, tally)| column_json(&asked, tally)).collect();
         let mut value = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "policies": args.policies.policies.to_string_lossy(),
@@ -165,8 +164,8 @@ impl Report {
             "origins": store.origin_count(),
             "any_origin": store.meta().any_origin,
             "urls": args.urls.to_string_lossy(),
-            "dialect": store.meta().dialect,
-            "access": evaluator.access().name(),
+            "dialect": joined(evaluator, |reading| reading.store().dialect().name),
+            "access": joined(evaluator, |reading| reading.access().name()),
             "as_of": "newest",
             "rows": self.summary.rows,
             "lookups": self.summary.lookups,
@@ -203,13 +202,27 @@ impl Report {
     }
 }
 
-fn agent_json(agent: &Agent, tally: &Tally) -> Value {
+/// One text a reading, parted by commas.
+fn joined(evaluator: &Evaluator<'_>, text: impl Fn(&Reading<'_>) -> &'static str) -> String {
+    evaluator.readings().iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+/// The agent of a column, and the dialect where there are several.
+fn name(asked: &Asked<'_, '_>) -> String {
+    match asked.dialect {
+        Some(dialect) => format!("{} {dialect}", asked.agent.name()),
+        None => asked.agent.name().to_owned(),
+    }
+}
+
+fn column_json(asked: &Asked<'_, '_>, tally: &Tally) -> Value {
+    let agent = asked.agent;
     let unresolved: Map<String, Value> = Reason::ALL
         .into_iter()
         .map(|reason| (reason.name().to_owned(), json!(tally.unresolved_for(reason))))
         .filter(|(_, n)| *n != 0)
         .collect();
-    json!({
+    let mut value = json!({
         "agent": agent.name(),
         "tokens": agent.tokens(),
         "star": agent.star(),
@@ -225,7 +238,11 @@ fn agent_json(agent: &Agent, tally: &Tally) -> Value {
         "unresolved": tally.unresolved(),
         "unresolved_by_reason": unresolved,
         "rows_named": tally.named,
-    })
+    });
+    if let Some(dialect) = asked.dialect {
+        value["dialect"] = json!(dialect);
+    }
+    value
 }
 
 /// Whether an agent looks like a typing error: nobody names it, and the registry does not know it.

@@ -22,7 +22,7 @@ pub(super) struct BlockRule<'p> {
 
 /// Writes a block, into a writer that made room for its header.
 pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget, out: &mut Writer) {
-    let parts: Vec<Parts> = rules.iter().map(|rule| Parts::of(rule.pattern, rule.value)).collect();
+    let parts: Vec<Parts> = rules.iter().map(|rule| form.parts(rule.pattern, rule.value)).collect();
     let levels = levels(rules);
     let mut segments = Segments::default();
     for (rank, parts) in (1..).zip(&parts).filter(|(_, parts)| !parts.segments.is_empty()) {

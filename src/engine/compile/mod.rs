@@ -39,7 +39,7 @@ use super::program::block::WORDS as BLOCK_WORDS;
 use super::program::{Detail, HEADER_LEN, MAGIC, NO_SET, Rung, header};
 use crate::protocol::agent::LineToken;
 use crate::protocol::policy::{Group, Policy};
-use crate::target::percent::has_two_spellings;
+use crate::target::form::{AgentComparison, TargetForm};
 
 use block::BlockRule;
 use budget::Budget;
@@ -109,7 +109,8 @@ pub fn compile(policy: &Policy, options: &Options) -> Vec<u8> {
 
 /// Which groups name whom.
 struct Bindings {
-    /// Tokens in lower case and octet order, with the index of their groups.
+    /// Tokens in lower case with the index of their groups: in octet order, or where agents are compared by containment in file order, `*` among
+    /// them.
     tokens: Vec<(Vec<u8>, u32)>,
     star: Option<u32>,
     /// Distinct lists of groups, each in file order.
@@ -118,25 +119,33 @@ struct Bindings {
 
 impl Bindings {
     fn of(policy: &Policy) -> Bindings {
-        let mut named: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
-        let mut star: Vec<u32> = Vec::new();
+        let in_file_order = policy.dialect().form.agents() == AgentComparison::Contained;
+        let mut indices: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut named: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
         for (index, group) in policy.groups().enumerate() {
             for agent in group.agents() {
-                let list = match agent.token() {
-                    Some(LineToken::Star) => &mut star,
-                    Some(LineToken::Product(token)) => named.entry(token.to_ascii_lowercase()).or_default(),
+                let token = match agent.token() {
+                    Some(LineToken::Star) => b"*".to_vec(),
+                    Some(LineToken::Product(token)) => token.to_ascii_lowercase(),
                     None => continue,
                 };
+                let place = *indices.entry(token).or_insert_with_key(|token| {
+                    named.push((token.clone(), Vec::new()));
+                    named.len() - 1
+                });
+                let list = &mut named[place].1;
                 if list.last() != Some(&(index as u32)) {
                     list.push(index as u32);
                 }
             }
         }
         let mut sets = SetInterner::default();
-        let star = (!star.is_empty()).then(|| sets.index(star));
-        let mut tokens: Vec<_> = named.into_iter().collect();
-        tokens.sort_unstable();
-        let tokens = tokens.into_iter().map(|(token, groups)| (token, sets.index(groups))).collect();
+        let star = indices.get(&b"*"[..]).map(|&place| sets.index(named[place].1.clone()));
+        if !in_file_order {
+            named.retain(|(token, _)| token != b"*");
+            named.sort_unstable();
+        }
+        let tokens = named.into_iter().map(|(token, groups)| (token, sets.index(groups))).collect();
         Bindings { tokens, star, sets: sets.sets }
     }
 
@@ -179,6 +188,7 @@ struct Ranked<'p> {
 
 /// The rules of a policy by id; those that match nothing are left out.
 fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
+    let form = policy.dialect().form;
     let mut contents: HashMap<(Spelling<'_>, bool), u32> = HashMap::new();
     let mut rules: Vec<Option<Ranked>> = policy
         .rules()
@@ -193,7 +203,7 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
                 pattern,
                 value: rule.value(),
                 order: 0,
-                content: *contents.entry((spelling(pattern, rule.value()), rule.allows())).or_insert(next),
+                content: *contents.entry((spelling(form, pattern, rule.value()), rule.allows())).or_insert(next),
             })
         })
         .collect();
@@ -209,8 +219,8 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
 /// What decides what a rule matches: its pattern, and its value where a stretch has two spellings.
 type Spelling<'p> = (&'p [u8], Option<&'p [u8]>);
 
-fn spelling<'p>(pattern: &'p [u8], value: &'p [u8]) -> Spelling<'p> {
-    (pattern, has_two_spellings(pattern).then_some(value))
+fn spelling<'p>(form: &TargetForm, pattern: &'p [u8], value: &'p [u8]) -> Spelling<'p> {
+    (pattern, form.has_two_spellings(pattern).then_some(value))
 }
 
 /// What one rule set becomes.
@@ -273,7 +283,7 @@ impl<'p> ProgramBuilder<'p> {
     fn merged(&mut self, ids: impl Iterator<Item = u32>) -> SetEntry {
         let mut rules: Vec<&Ranked> = ids.filter_map(|id| self.ranked[id as usize].as_ref()).collect();
         rules.sort_unstable_by_key(|rule| rule.order);
-        let rules = without_dead(rules);
+        let rules = without_dead(self.policy.dialect().form, rules);
         let key: Vec<u32> = rules.iter().map(|rule| rule.content).collect();
         let map = rules.iter().map(|rule| rule.id).collect();
         let block = match self.interned.get(&key) {
@@ -343,9 +353,9 @@ impl<'p> ProgramBuilder<'p> {
 }
 
 /// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
-fn without_dead<'r, 'p>(rules: Vec<&'r Ranked<'p>>) -> Vec<&'r Ranked<'p>> {
+fn without_dead<'r, 'p>(form: &TargetForm, rules: Vec<&'r Ranked<'p>>) -> Vec<&'r Ranked<'p>> {
     let mut seen = std::collections::HashSet::with_capacity(rules.len());
-    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert(spelling(rule.pattern, rule.value))).collect();
+    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert(spelling(form, rule.pattern, rule.value))).collect();
     kept.reverse();
     kept
 }

@@ -96,6 +96,9 @@ impl<'p> Matcher<'p> {
 
     #[inline]
     fn allows_inner(&self, raw: &[u8], scratch: &mut Scratch) -> Option<bool> {
+        if self.rules.form.is_exempt_as_written(raw) {
+            return Some(true);
+        }
         if let (Rung::Constant, constant) = (self.rules.block.rung, self.rules.block.constant) {
             return Some(constant == Constant::Allows || self.rules.form.is_exempt(raw, &mut scratch.canonical));
         }
@@ -128,6 +131,9 @@ impl<'p> Matcher<'p> {
     ///
     /// [`Corrupt`] when the program's octets changed since they were checked.
     pub fn decide(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Decision, Corrupt> {
+        if self.rules.form.is_exempt_as_written(raw) {
+            return Ok(Decision::new(Verdict::Allow, Reason::RobotsTxt));
+        }
         let rank = self.rank(raw, scratch);
         rank.and_then(|rank| self.decision(rank)).ok_or(Corrupt::new("changed while in use"))
     }

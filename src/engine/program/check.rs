@@ -2,6 +2,7 @@
 
 use super::view::{DfaView, Needle, SegmentsView, TrieView};
 use super::{Block, Constant, Corrupt, HEADER_LEN, NO_SET, Program, Rung, Words, dfa, header, segments, trie};
+use crate::target::form::AgentComparison;
 
 type Checked = Result<(), Corrupt>;
 
@@ -21,10 +22,11 @@ pub(super) fn check(program: &Program<'_>) -> Checked {
     check_rule_sets(program)?;
     let sets = Some(program.rule_set_count() as u32);
     ensure(words.get(header::STAR_SET) == Some(NO_SET) || words.get(header::STAR_SET) < sets, "star rule set")?;
+    let in_file_order = program.form.agents() == AgentComparison::Contained;
     let mut last: Option<&[u8]> = None;
     for index in 0..program.token_count() {
         let (token, set) = read(program.token(index), "token")?;
-        ensure(last < Some(token) && Some(set) < sets, "token order")?;
+        ensure((last < Some(token) || in_file_order) && Some(set) < sets, "token order")?;
         last = Some(token);
     }
     ensure(words.0.len() >= HEADER_LEN, "header")

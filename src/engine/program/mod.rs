@@ -26,7 +26,8 @@ pub(crate) mod view;
 use std::fmt;
 
 use crate::protocol::agent::Agent;
-use crate::target::form::TargetForm;
+use crate::target::form::{AgentComparison, TargetForm};
+use crate::target::quote::is_python_space;
 
 /// The first four octets of a program.
 pub(crate) const MAGIC: u32 = u32::from_le_bytes(*b"RSP1");
@@ -255,6 +256,19 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Whether `token` stands somewhere in `text` behind no letter, digit, `-` or `_`.
+fn stands_in(token: &[u8], text: &str) -> bool {
+    let goes_on = |before: char| before.is_alphanumeric() || matches!(before, '-' | '_');
+    let mut from = 0;
+    while let Some(at) = memchr::memmem::find(&text.as_bytes()[from..], token).map(|at| from + at) {
+        if text.get(..at).is_some_and(|front| !front.ends_with(goes_on)) {
+            return true;
+        }
+        from = at + 1;
+    }
+    false
+}
+
 /// A compiled policy, borrowed from wherever its octets lie.
 ///
 /// ```
@@ -275,11 +289,18 @@ pub struct Program<'a> {
 
 /// Who binds an agent: the groups that name one of its tokens, the `*` groups, or nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binding {
+pub enum Binding<'a> {
     /// Groups that name the agent's token of that index.
     Named {
         /// Which of the agent's tokens, in its order.
         token: usize,
+        /// The rule set of those groups.
+        rule_set: u32,
+    },
+    /// Groups whose token stands in the text the agent was given as.
+    Contained {
+        /// The token, in lower case.
+        token: &'a [u8],
         /// The rule set of those groups.
         rule_set: u32,
     },
@@ -292,11 +313,11 @@ pub enum Binding {
     Nobody,
 }
 
-impl Binding {
+impl Binding<'_> {
     /// The rule set that binds, if one does.
     pub fn rule_set(self) -> Option<u32> {
         match self {
-            Binding::Named { rule_set, .. } | Binding::Star { rule_set } => Some(rule_set),
+            Binding::Named { rule_set, .. } | Binding::Contained { rule_set, .. } | Binding::Star { rule_set } => Some(rule_set),
             Binding::Nobody => None,
         }
     }
@@ -362,7 +383,7 @@ impl<'a> Program<'a> {
         self.word(header::GROUP_COUNT)
     }
 
-    /// How many distinct tokens its groups name, `*` not counted.
+    /// How many distinct tokens its groups name, `*` not counted, unless agents are compared by containment.
     pub fn token_count(&self) -> usize {
         self.word(header::TOKEN_COUNT)
     }
@@ -381,7 +402,7 @@ impl<'a> Program<'a> {
         self.words.at(index).unwrap_or(0)
     }
 
-    /// The token at `index` in octet order, in lower case, with its rule set.
+    /// The token at `index`, in lower case, with its rule set: in octet order, or where agents are compared by containment in file order.
     pub fn token(&self, index: usize) -> Option<(&'a [u8], u32)> {
         let record = self.record(header::TOKENS, header::TOKEN_COUNT, TOKEN_WORDS, index)?;
         Some((self.words.octets(record.get(0)?, record.at(1)?)?, record.get(2)?))
@@ -393,13 +414,42 @@ impl<'a> Program<'a> {
     }
 
     /// Who binds `agent` (RFC 9309, section 2.2.1).
-    pub fn bind(&self, agent: &Agent) -> Binding {
-        let named = agent.tokens().iter().enumerate().find_map(|(token, text)| {
-            let rule_set = self.find_token(text.as_bytes())?;
+    pub fn bind(&self, agent: &Agent) -> Binding<'a> {
+        match self.form.agents() {
+            AgentComparison::EqualIgnoringCase => self.bind_equal(agent, agent.tokens()),
+            AgentComparison::GivenIgnoringCase => match agent.given_token() {
+                Some(given) => self.bind_equal(agent, &[given]),
+                None => self.bind_equal(agent, agent.tokens()),
+            },
+            AgentComparison::Contained => self.bind_contained(agent),
+        }
+    }
+
+    fn bind_equal(&self, agent: &Agent, tokens: &[impl AsRef<str>]) -> Binding<'a> {
+        let named = tokens.iter().enumerate().find_map(|(token, text)| {
+            let rule_set = self.find_token(text.as_ref().as_bytes())?;
             Some(Binding::Named { token, rule_set })
         });
         let star = || self.star_rule_set().filter(|_| agent.star()).map(|rule_set| Binding::Star { rule_set });
         named.or_else(star).unwrap_or(Binding::Nobody)
+    }
+
+    /// As Protego's `_RuleSet.applies_to` has it: a token scores its length if it stands in the agent's text behind nothing that goes on with a
+    /// name, `*` scores 1, and the first of the best wins.
+    fn bind_contained(&self, agent: &Agent) -> Binding<'a> {
+        let text = agent.given().trim_matches(is_python_space).to_lowercase();
+        let mut best = (0, Binding::Nobody);
+        for (token, rule_set) in (0..self.token_count()).map_while(|index| self.token(index)) {
+            let (score, binding) = match token {
+                b"*" => (usize::from(agent.star()), Binding::Star { rule_set }),
+                _ if stands_in(token, &text) => (String::from_utf8_lossy(token).chars().count(), Binding::Contained { token, rule_set }),
+                _ => continue,
+            };
+            if score > best.0 {
+                best = (score, binding);
+            }
+        }
+        best.1
     }
 
     fn find_token(&self, wanted: &[u8]) -> Option<u32> {

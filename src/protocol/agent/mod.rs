@@ -275,6 +275,14 @@ impl Agent {
         }
     }
 
+    /// The text that the agent was given as, if that was a token and not a header or a profile.
+    pub(crate) fn given_token(&self) -> Option<&str> {
+        match &self.given {
+            Given::Token { text, .. } => Some(text),
+            Given::Header(_) | Given::Profile => None,
+        }
+    }
+
     /// The agent's part in the name of an output column: its name, or `any` for an agent that no group names. Octets of
     /// a profile's name that no token has become `_`.
     ///
