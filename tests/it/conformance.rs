@@ -121,7 +121,7 @@ impl Check {
             Some("allow") => Verdict::Allow,
             Some("disallow") => Verdict::Disallow,
             Some("unresolved") => Verdict::Unresolved,
-            _ => panic!("{name}: {} is no verdict", row[2]),
+            _ => panic!("{name}: {:?} is no verdict", row[2]),
         };
         let line = row.get(3).map(|line| line.as_integer().unwrap().try_into().unwrap());
         Check { agent: row[0].as_str().unwrap().to_owned(), url: octets(&row[1]), verdict, line }
@@ -154,7 +154,7 @@ fn octets(value: &Value) -> Vec<u8> {
         (None, Some(digits), None, None) => from_hex(digits),
         (None, None, Some(text), None) => units(text, u16::to_le_bytes),
         (None, None, None, Some(text)) => units(text, u16::to_be_bytes),
-        _ => panic!("a part is text, hex, utf16le or utf16be: {value}"),
+        _ => panic!("a part is text, hex, utf16le or utf16be: {value:?}"),
     };
     once.repeat(times)
 }
