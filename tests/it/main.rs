@@ -1,6 +1,7 @@
 //! The integration tests, one binary.
 
 mod command;
+mod conformance;
 mod corpus;
 mod dialects;
 mod format;
