@@ -106,7 +106,7 @@ pub struct AgentArgs {
 pub struct ReadingArgs {
     /// How robots.txt is read: rfc9309, google or scrapy; several (repeated, or parted by commas) are answered side by side
     /// [default: rfc9309, or what a store was compiled in]
-    #[arg(long = "dialect", alias = "dialects", value_parser = dialect, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long = "dialect", visible_alias = "dialects", value_parser = dialect, value_name = "NAME", value_delimiter = ',')]
     pub dialects: Vec<Dialect>,
     /// How fetch outcomes are read: rfc9309, google, scrapy or hold [default: the dialect's own]
     #[arg(long, value_parser = access, value_name = "NAME")]

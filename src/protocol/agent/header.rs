@@ -531,9 +531,9 @@ mod tests {
             ranges.iter().for_each(|range| keep(&mut mentions, mention("GPTBot", range.clone())));
             mentions.into_iter().map(|mention| mention.range).collect::<Vec<_>>()
         };
-        assert_eq!(kept(&[0..3, 4..7, 0..9]), [0..9], "inner ones first");
-        assert_eq!(kept(&[2..5, 0..5]), [0..5], "of one end, the shorter first");
-        assert_eq!(kept(&[0..5, 2..5]), [0..5], "of one end, the longer first");
+        assert_eq!(kept(&[0..3, 4..7, 0..9]), std::iter::once(0..9).collect::<Vec<_>>(), "inner ones first");
+        assert_eq!(kept(&[2..5, 0..5]), std::iter::once(0..5).collect::<Vec<_>>(), "of one end, the shorter first");
+        assert_eq!(kept(&[0..5, 2..5]), std::iter::once(0..5).collect::<Vec<_>>(), "of one end, the longer first");
         assert_eq!(kept(&[0..3, 4..7]), [0..3, 4..7]);
     }
 

@@ -87,7 +87,7 @@ fn explain_takes_every_step() {
     };
     assert_eq!(answers(&explained), answers(&checked));
     assert_eq!(explained.objects().len(), 4 * 2 * 3);
-    assert_eq!(explained.objects()[0]["matches"].as_array().unwrap().len(), 2);
+    assert_eq!(explained.objects()[0]["matches"].as_array().unwrap().len(), 3);
     let missing = place.run("explain robots https://unknown.test/x --agent X").is(0);
     assert!(missing.text().contains("unresolved (no-policy"), "{}", missing.text());
 }
