@@ -445,10 +445,10 @@ fn json_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(&text[..], |(what, _)| what);
     let what = shortened(what, MAX_MESSAGE_LEN / 2);
-    match error.is_data() {
-        true => format!("column {}: {what}", error.column()),
-        false => format!("column {}: {what}: a line holds one JSON object in UTF-8", error.column()),
-    }
+    // What is wrong with a line as a whole stands in no column.
+    let column = if error.column() > 0 { format!("column {}: ", error.column()) } else { String::new() };
+    let hint = if error.is_data() { "" } else { ": a line holds one JSON object in UTF-8" };
+    format!("{column}{what}{hint}")
 }
 
 /// The octets of a text in Base64 (RFC 4648, section 4); the padding may be missing.

@@ -35,8 +35,8 @@ pub enum Command {
     /// Compile policies into a store
     #[command(after_help = "A directory holds files named by origin: HOST (http and https on their default ports), HOST_PORT, or\n\
         SCHEME_HOST_PORT, with or without .txt; a folder of such a name stands for the robots.txt in it.\n\
-        A manifest says what became of fetches: JSON lines with origin or url, status or error, fetched_at, final_url, and path, body or\n\
-        body_base64. It is manifest.jsonl in a directory, or any file that ends in .jsonl; docs/GUIDE.md describes it.\n\n\
+        A manifest says what became of fetches, in JSON lines: origin or url, status or error, fetched_at, final_url,\n\
+        and path, body or body_base64. It is manifest.jsonl in a directory, or any file that ends in .jsonl.\n\n\
         Examples:\n  robosieve compile -o policies.rsieve robots/\n  robosieve compile -o policies.rsieve fetches.jsonl")]
     Compile(CompileArgs),
     /// Write verdict columns for every row of a URL list
