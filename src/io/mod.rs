@@ -7,5 +7,7 @@ pub mod filter;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod lines;
+#[cfg(feature = "json")]
+pub mod manifest;
 pub mod table;
 pub mod text;

@@ -37,12 +37,15 @@ pub enum Command {
     Check(CheckArgs),
     /// Compile policies into a store
     #[command(after_help = "A directory holds files named by origin: HOST (http and https on their default ports), HOST_PORT, or\n\
-        SCHEME_HOST_PORT, with or without .txt; a folder of such a name stands for the robots.txt in it.\n\n\
-        Example:\n  robosieve compile -o policies.rsieve robots/")]
+        SCHEME_HOST_PORT, with or without .txt; a folder of such a name stands for the robots.txt in it.\n\
+        A manifest says what became of fetches, in JSON lines: origin or url, status or error, fetched_at, final_url,\n\
+        and path, body or body_base64. It is manifest.jsonl in a directory, or any file that ends in .jsonl.\n\n\
+        Examples:\n  robosieve compile -o policies.rsieve robots/\n  robosieve compile -o policies.rsieve fetches.jsonl")]
     Compile(CompileArgs),
     /// Write verdict columns for every row of a URL list
     #[command(
-        after_help = "POLICIES is a store, a directory of files named by origin, or one robots.txt (with --origin or --any-origin).\n\
+        after_help = "POLICIES is a store, a directory of files named by origin, a manifest (.jsonl), or one robots.txt (with --origin or\n\
+        --any-origin).\n\
         Without -o, the summary is all that is printed.\n\nExamples:\n  \
         robosieve eval policies.rsieve urls.txt --agent Googlebot --agent GPTBot -o verdicts.arrow\n  \
         robosieve eval robots/ urls.txt --agent GPTBot -o - | head"
@@ -146,9 +149,12 @@ pub struct CompileArgs {
     /// The store to write; an old one is replaced when the new one is complete
     #[arg(short, long, value_name = "STORE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
-    /// Directories of robots.txt files named by origin
-    #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
+    /// Directories of robots.txt files named by origin, and manifests: files that end in .jsonl, or `-` for standard input
+    #[arg(value_name = "INPUT", required_unless_present = "manifests", value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
+    /// A manifest of fetch outcomes, whatever its name; its paths are relative to its folder (repeatable)
+    #[arg(long = "manifest", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub manifests: Vec<PathBuf>,
     /// How robots.txt is read
     #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
     pub dialect: Dialect,
@@ -180,7 +186,7 @@ impl ThreadArgs {
 
 #[derive(Debug, Clone, Args)]
 pub struct PolicyArgs {
-    /// A store, a directory of files named by origin, or one robots.txt
+    /// A store, a directory of files named by origin, a manifest (.jsonl), or one robots.txt
     #[arg(value_name = "POLICIES", value_hint = ValueHint::AnyPath)]
     pub policies: PathBuf,
     /// The origin that a single robots.txt governs, as https://example.com

@@ -1,10 +1,10 @@
 //! `compile`: policies into a store.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use robosieve::io::directory::add_directory;
+use robosieve::io::manifest::Manifest;
 use robosieve::program::Rung;
 use robosieve::store::Store;
 use robosieve::store::build::Builder;
@@ -12,7 +12,7 @@ use robosieve::store::replace::Replacement;
 
 use crate::args::CompileArgs;
 use crate::exit::{Exit, Failure, say, shown};
-use crate::policies::{is_store, report_conflicts, report_left_out};
+use crate::policies::{add, is_manifest, is_store, open_manifest, report_conflicts, report_inputs};
 use crate::summary::grouped;
 
 pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
@@ -28,24 +28,16 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     }
     let failed = |error: std::io::Error| Failure::of(shown(&args.output), &error);
     let replacement = Replacement::beside(&args.output).map_err(failed)?;
-    let mut left_out_count = 0;
-    for input in &args.inputs {
-        if !input.is_dir() {
-            let metadata = std::fs::metadata(input).map_err(|error| Failure::of(shown(input), &error))?;
-            let what = if metadata.is_file() { "a file" } else { "neither a file nor a directory" };
-            return Err(Failure::new(format!(
-                "{} is {what}: give a directory of robots.txt files, each named by its origin",
-                shown(input)
-            )));
-        }
-        let left_out = pool.install(|| add_directory(&mut builder, input)).map_err(|error| Failure::of(shown(input), &error))?;
-        report_left_out(&left_out);
-        left_out_count += left_out.len();
-    }
+    let directories: Vec<PathBuf> = args.inputs.iter().filter(|input| input.is_dir()).cloned().collect();
+    let manifests = manifests(args)?;
+    let inputs = pool.install(|| add(&mut builder, &directories, manifests))?;
+    report_inputs(&inputs);
     let built = builder.finish()?;
     report_conflicts(built.report());
     if built.report().record_count == 0 {
-        return Err(Failure::new("nothing to compile: no file in the given directories is named by an origin"));
+        return Err(Failure::new(
+            "nothing to compile: no file in the given directories is named by an origin, and no line of a manifest can be used",
+        ));
     }
     let len = built.write_into(replacement).map_err(failed)?;
     let report = built.report();
@@ -55,7 +47,7 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
         grouped(report.body_len),
         grouped(report.distinct_body_count),
         grouped(report.rule_count),
-        grouped(left_out_count as u64),
+        grouped(inputs.file_count),
     );
     let store = Store::open(&args.output)?;
     say!("{}", rungs(&store)?);
@@ -72,6 +64,26 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
         started.elapsed().as_secs_f64(),
     );
     Ok(Exit::Done)
+}
+
+/// The manifests among the inputs, and those of `--manifest`.
+fn manifests(args: &CompileArgs) -> Result<Vec<Manifest>, Failure> {
+    let mut manifests = Vec::new();
+    for input in args.inputs.iter().filter(|input| !input.is_dir()) {
+        if input != Path::new("-") && !is_manifest(input) {
+            let metadata = fs::metadata(input).map_err(|error| Failure::of(shown(input), &error))?;
+            let what = if metadata.is_file() { "a file" } else { "neither a file nor a directory" };
+            return Err(Failure::new(format!(
+                "{} is {what}: give a directory of robots.txt files, each named by its origin, or a manifest (named .jsonl, or with --manifest)",
+                shown(input)
+            )));
+        }
+        manifests.push(open_manifest(input)?);
+    }
+    for path in &args.manifests {
+        manifests.push(open_manifest(path)?);
+    }
+    Ok(manifests)
 }
 
 /// How many blocks of the store's programs are on each rung.

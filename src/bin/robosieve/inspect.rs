@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use jiff::Timestamp;
 use robosieve::agent::LineToken;
 use robosieve::compile::{Options, compile};
 use robosieve::io::text::to_terminal_text;
@@ -71,8 +72,8 @@ fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &
         let snapshot = snapshot?;
         let time = match snapshot.time() {
             SnapshotTime::Undated => "undated".to_owned(),
-            SnapshotTime::Effective(seconds) => format!("effective {seconds} s after 1970"),
-            SnapshotTime::Observed(seconds) => format!("observed {seconds} s after 1970"),
+            SnapshotTime::Effective(seconds) => format!("effective {}", date(seconds)),
+            SnapshotTime::Observed(seconds) => format!("observed {}", date(seconds)),
         };
         let digest: String = snapshot.digest().iter().map(|octet| format!("{octet:02x}")).collect();
         writeln!(out, "snapshot {time}, fetch {}, {} octets, {} read", snapshot.outcome(), snapshot.body_len(), snapshot.read_len())?;
@@ -88,6 +89,11 @@ fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &
         }
     }
     Ok(())
+}
+
+/// A time as RFC 3339 writes it, where it can.
+fn date(seconds: i64) -> String {
+    Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s after 1970"), |time| time.to_string())
 }
 
 fn inspect_policy(policy: &Policy, out: &mut impl Write) -> io::Result<()> {

@@ -1,14 +1,17 @@
-//! POLICIES: a store, a directory, or one robots.txt.
+//! POLICIES: a store, a directory, a manifest, or one robots.txt.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 use robosieve::compile::Options;
 use robosieve::dialect::{Dialect, RFC9309};
 use robosieve::fetch::Outcome;
 use robosieve::form::OriginKey;
-use robosieve::io::directory::{LeftOut, add_directory};
+use robosieve::io::directory::LeftOut;
+use robosieve::io::manifest::{Manifest, Report, add_inputs};
 use robosieve::io::text::to_terminal_text;
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
@@ -16,6 +19,7 @@ use robosieve::url::{Url, origins_of_name};
 
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, say, shown};
+use crate::summary::grouped;
 
 /// Opens or compiles the policies, once for each dialect; without any, in a store's own or RFC 9309.
 pub fn load_all(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec<Store>, Failure> {
@@ -38,7 +42,8 @@ pub fn load_all(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec<Store>, F
 
 /// As [`load_all`], for questions about single URLs: one robots.txt answers for every origin unless told for which.
 pub fn load_for_questions(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec<Store>, Failure> {
-    let is_one = !args.policies.is_dir() && !is_store(&args.policies)?;
+    let path = &args.policies;
+    let is_one = !path.is_dir() && !is_manifest(path) && !is_store(path)?;
     match is_one && args.origin.is_none() {
         true => load_all(&PolicyArgs { any_origin: true, ..args.clone() }, dialects),
         false => load_all(args, dialects),
@@ -50,10 +55,13 @@ fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
     let of_one = args.origin.is_some() || args.any_origin;
     let many = |what: &str| Failure::new(format!("{} is {what} and knows its origins: leave --origin and --any-origin out", shown(path)));
     if path.is_dir() {
-        return if of_one { Err(many("a directory")) } else { compile_directory(path, dialect) };
+        return if of_one { Err(many("a directory")) } else { compile_inputs(std::slice::from_ref(path), Vec::new(), dialect) };
     }
     if is_store(path)? {
         return if of_one { Err(many("a store")) } else { Ok(Store::open(path)?) };
+    }
+    if is_manifest(path) && !of_one {
+        return compile_inputs(&[], vec![open_manifest(path)?], dialect);
     }
     let mut builder = Builder::new(dialect);
     let record = || Ok::<_, Failure>(Record::body(read_robots(path)?));
@@ -76,13 +84,31 @@ pub fn origin_url(text: &str) -> Result<String, Failure> {
     origin.map_err(|bad| Failure::new(format!("--origin {text:?} is no origin ({bad}): write it as https://example.com")))
 }
 
-fn compile_directory(path: &Path, dialect: Dialect) -> Result<Store, Failure> {
+fn compile_inputs(directories: &[PathBuf], manifests: Vec<Manifest>, dialect: Dialect) -> Result<Store, Failure> {
     let mut builder = Builder::new(dialect);
-    let left_out = add_directory(&mut builder, path).map_err(|error| Failure::of(shown(path), &error))?;
-    report_left_out(&left_out);
+    report_inputs(&add(&mut builder, directories, manifests)?);
     let built = builder.finish()?;
     report_conflicts(built.report());
     Ok(built.open()?)
+}
+
+/// Adds directories, with their manifests, and other manifests.
+pub fn add(builder: &mut Builder, directories: &[PathBuf], manifests: Vec<Manifest>) -> Result<Report, Failure> {
+    add_inputs(builder, directories, manifests).map_err(|error| Failure::of(shown(error.path()), error.error()))
+}
+
+/// Whether a file is a manifest, by its name.
+pub fn is_manifest(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl" || extension == "ndjson")
+}
+
+/// The manifest in a file, or on standard input: its paths are then relative to the folder where the command runs.
+pub fn open_manifest(path: &Path) -> Result<Manifest, Failure> {
+    if path == Path::new("-") {
+        return Ok(Manifest::new(BufReader::new(io::stdin()), Path::new("standard input"), Path::new(".")));
+    }
+    let is_dir = path.is_dir().then(|| io::Error::from(io::ErrorKind::IsADirectory));
+    is_dir.map_or_else(|| Manifest::open(path), Err).map_err(|error| Failure::of(shown(path), &error))
 }
 
 /// A store in memory whose one policy answers for every origin.
@@ -123,25 +149,51 @@ pub fn read_robots(path: &Path) -> Result<Vec<u8>, Failure> {
 
 const MAX_REPORTED: usize = 10;
 
-/// Says on standard error which files were left out and why.
-pub fn report_left_out(left_out: &[LeftOut]) {
-    for file in left_out.iter().take(MAX_REPORTED) {
-        say!("robosieve: left out {}: {}", to_terminal_text(file.path.as_os_str().as_encoded_bytes()), file.why);
+/// Says on standard error what was left out and why, and what manifests came to.
+pub fn report_inputs(report: &Report) {
+    report.left_out.iter().take(MAX_REPORTED).for_each(report_left_out);
+    report_more(report.file_count + report.line_count, "files and lines were left out");
+    if report.manifest_count > 0 {
+        say!(
+            "{}: {} records; {} lines left out",
+            if report.manifest_count == 1 { "manifest".to_owned() } else { format!("{} manifests", grouped(report.manifest_count)) },
+            grouped(report.record_count),
+            grouped(report.line_count),
+        );
     }
-    report_more(left_out.len(), "files were left out");
+    if report.aside_count > 0 {
+        say!("note: {} files stand aside, for a manifest speaks for their origins", grouped(report.aside_count));
+    }
+    if !report.ignored_keys.is_empty() {
+        say!("note: keys that mean nothing in a manifest are ignored: {}", most_frequent(&report.ignored_keys));
+    }
 }
 
-/// Says on standard error which records answer for the same origin.
+fn report_left_out(left_out: &LeftOut) {
+    let line = left_out.line.map_or(String::new(), |line| format!(":{line}"));
+    say!("robosieve: left out {}{line}: {}", shown(&left_out.path), to_terminal_text(left_out.why.as_bytes()));
+}
+
+fn most_frequent(counts: &BTreeMap<String, u64>) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    counts.sort_by_key(|(_, count)| Reverse(**count));
+    let named = counts.iter().take(MAX_REPORTED).map(|(key, count)| format!("{} {}", to_terminal_text(key.as_bytes()), grouped(**count)));
+    let more = counts.len().saturating_sub(MAX_REPORTED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// Says on standard error which records answer for the same origin at the same time.
 pub fn report_conflicts(report: &robosieve::store::build::BuildReport) {
     for conflict in report.conflicts.iter().take(MAX_REPORTED) {
         let (kept, left_out) = (to_terminal_text(conflict.kept.as_bytes()), to_terminal_text(conflict.left_out.as_bytes()));
         say!("robosieve: {kept} and {left_out} both answer for {}: {kept} is kept", conflict.origin);
     }
-    report_more(report.conflicts.len(), "origins have two files");
+    report_more(report.conflicts.len() as u64, "times, two answer for the same origin");
 }
 
-fn report_more(count: usize, what: &str) {
-    if count > MAX_REPORTED {
-        say!("robosieve: {count} {what}; the first {MAX_REPORTED} are named above");
+fn report_more(count: u64, what: &str) {
+    if count > MAX_REPORTED as u64 {
+        say!("robosieve: {} {what}; the first {MAX_REPORTED} are named above", grouped(count));
     }
 }

@@ -7,6 +7,7 @@ mod eval;
 mod filter;
 mod help;
 mod inspect;
+mod manifest;
 mod outputs;
 mod readings;
 mod rows;
