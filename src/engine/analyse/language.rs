@@ -132,7 +132,8 @@ mod tests {
         for _ in 0..len {
             let end = all.len();
             for at in from..end {
-                all.extend(octets.iter().map(|&octet| [&all[at][..], &[octet]].concat()));
+                let text = all[at].clone();
+                all.extend(octets.iter().map(|&octet| [&text[..], &[octet]].concat()));
             }
             from = end;
         }
