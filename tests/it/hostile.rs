@@ -765,6 +765,12 @@ fn measured<T>(work: impl FnOnce() -> T) -> (T, Duration, usize) {
     (result, start.elapsed(), HELD.get().1 as usize)
 }
 
+/// What `work` gives, and how much more than before this thread held at most.
+pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let (result, _, peak) = measured(work);
+    (result, peak)
+}
+
 /// What a kind costs at worst.
 #[derive(Default)]
 pub struct Cost {

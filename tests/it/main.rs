@@ -1,5 +1,6 @@
 //! The integration tests, one binary.
 
+mod analyse;
 mod command;
 mod conformance;
 mod corpus;

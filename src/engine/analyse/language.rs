@@ -132,8 +132,8 @@ mod tests {
         for _ in 0..len {
             let end = all.len();
             for at in from..end {
-                let front = all[at].clone();
-                all.extend(octets.iter().map(|&octet| [&front[..], &[octet]].concat()));
+                let text = all[at].clone();
+                all.extend(octets.iter().map(|&octet| [&text[..], &[octet]].concat()));
             }
             from = end;
         }
