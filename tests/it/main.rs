@@ -11,3 +11,4 @@ mod pipeline;
 mod readme;
 mod sample;
 mod store;
+mod usage;
