@@ -8,6 +8,7 @@ mod help;
 mod inspect;
 mod outputs;
 mod rows;
+mod usage;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
