@@ -47,7 +47,7 @@
 //! | wing | holds |
 //! |---|---|
 //! | [`target`] | what is asked: [`url`], [`percent`] (canonical octets), [`form`] |
-//! | [`protocol`] | what a robots.txt says: [`policy`], [`agent`], [`fetch`], [`decision`], [`dialect`] |
+//! | [`protocol`] | what a robots.txt says: [`policy`], [`record`], [`usage`], [`agent`], [`fetch`], [`decision`], [`dialect`] |
 //! | [`engine`] | how a verdict is found: [`compile`], [`program`], [`matcher`], and why: [`mod@explain`], [`analyse`], [`mod@lint`] |
 //! | `store` | where compiled policies are kept (feature `store`) |
 //! | `pipeline` | how rows flow (feature `pipeline`) |
@@ -78,5 +78,5 @@ pub mod store;
 pub mod target;
 
 pub use engine::{analyse, compile, explain, lint, matcher, program};
-pub use protocol::{agent, decision, dialect, fetch, parse, policy, text};
+pub use protocol::{agent, decision, dialect, fetch, parse, policy, record, text, usage};
 pub use target::{form, percent, quote, url};

@@ -12,7 +12,7 @@ use arrow::ipc::writer::FileWriter;
 use arrow::record_batch::RecordBatch;
 
 use super::text::to_text;
-use crate::pipeline::{Asked, Column, Decided, Evaluator, Reading, Sink};
+use crate::pipeline::{Asked, AskedUsage, Bits, Column, Decided, Evaluator, Reading, Sink, UsageColumn};
 
 /// What the columns hold beside verdicts, and what they are called.
 #[derive(Debug, Clone)]
@@ -29,7 +29,8 @@ impl Default for Columns {
     }
 }
 
-/// Writes an Arrow IPC file: `row`, `url` where asked for, and a boolean column an agent, null where there is no answer.
+/// Writes an Arrow IPC file: `row`, `url` where asked for, a boolean column an agent, null where there is no answer, and one a use asked about and
+/// agent, null where nothing is stated.
 pub struct ArrowFile<W: Write> {
     writer: FileWriter<W>,
     schema: SchemaRef,
@@ -84,6 +85,7 @@ impl<W: Write> Sink for ArrowFile<W> {
             arrays.push(self.urls(decided));
         }
         arrays.extend(decided.columns().iter().map(|column| Arc::new(boolean_array(column)) as ArrayRef));
+        arrays.extend(decided.usages().iter().map(|column| Arc::new(usage_array(column)) as ArrayRef));
         let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(to_io)?;
         self.writer.write(&batch).map_err(to_io)
     }
@@ -91,11 +93,20 @@ impl<W: Write> Sink for ArrowFile<W> {
 
 /// A column of verdicts as an Arrow array: true for allow, false for disallow, null for unresolved.
 pub fn boolean_array(column: &Column) -> BooleanArray {
-    let bits = |bits: &crate::pipeline::Bits| {
+    boolean(&column.allow, &column.resolved)
+}
+
+/// A usage column as an Arrow array: true for `y`, false for `n`, null where nothing is stated.
+pub fn usage_array(column: &UsageColumn) -> BooleanArray {
+    boolean(&column.yes, &column.stated)
+}
+
+fn boolean(values: &Bits, valid: &Bits) -> BooleanArray {
+    let bits = |bits: &Bits| {
         let octets: Vec<u8> = bits.words().iter().flat_map(|word| word.to_le_bytes()).collect();
         BooleanBuffer::new(Buffer::from_vec(octets), 0, bits.len())
     };
-    BooleanArray::new(bits(&column.allow), Some(NullBuffer::new(bits(&column.resolved))))
+    BooleanArray::new(bits(values), Some(NullBuffer::new(bits(valid))))
 }
 
 /// The schema of the columns for `evaluator`'s agents, with what they depend on as metadata.
@@ -104,7 +115,8 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
     if columns.with_url {
         fields.push(Field::new("url", DataType::Utf8, false));
     }
-    fields.extend(column_names(evaluator, &columns.prefix).into_iter().map(|name| Field::new(name, DataType::Boolean, true)));
+    let names = column_names(evaluator, &columns.prefix);
+    fields.extend(names.iter().chain(&usage_names(evaluator, &names)).map(|name| Field::new(name, DataType::Boolean, true)));
     let agents: Vec<String> = evaluator
         .agents()
         .iter()
@@ -113,7 +125,7 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
             format!("{}={tokens}{}", agent.name(), if agent.star() { "" } else { ",no-star" })
         })
         .collect();
-    let metadata = [
+    let mut metadata = vec![
         ("robosieve.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("robosieve.agents", agents.join("\n")),
         ("robosieve.dialect", joined(evaluator, |reading| reading.store().dialect().name.to_owned())),
@@ -121,6 +133,10 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
         ("robosieve.as_of", "newest".to_owned()),
         ("robosieve.store_digest", joined(evaluator, |reading| format!("{:016x}", reading.store().digest()))),
     ];
+    if evaluator.usages().len() > 0 {
+        let lines: Vec<String> = evaluator.usages().map(|asked| format!("{}={}", asked.key, names[asked.column])).collect();
+        metadata.push(("robosieve.usage", lines.join("\n")));
+    }
     let metadata: HashMap<String, String> = metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     Schema::new_with_metadata(fields, metadata)
 }
@@ -132,19 +148,34 @@ fn joined(evaluator: &Evaluator<'_>, text: impl Fn(&Reading<'_>) -> String) -> S
 
 /// The names of the verdict columns: prefix and agent, and the dialect behind them where there are several. One that is taken (two agents with one token, a prefix that makes it `row`) gets `_2` behind it, and so on.
 pub fn column_names(evaluator: &Evaluator<'_>, prefix: &str) -> Vec<String> {
-    let taken = ["row", "url"];
     let mut names: Vec<String> = Vec::new();
     for Asked { agent, dialect, .. } in evaluator.columns() {
-        let base = format!("{prefix}{}{}", agent.column_suffix(), dialect.map_or(String::new(), |name| format!("_{name}")));
-        let mut name = base.clone();
-        let mut number = 2;
-        while names.contains(&name) || taken.contains(&&name[..]) {
-            name = format!("{base}_{number}");
-            number += 1;
-        }
-        names.push(name);
+        let name = format!("{prefix}{}{}", agent.column_suffix(), dialect.map_or(String::new(), |name| format!("_{name}")));
+        names.push(untaken(name, &[&names]));
     }
     names
+}
+
+/// The names of the usage columns: `usage_`, the use, `_`, and what the names of verdict columns have behind their prefix. `verdicts` and those before
+/// are taken.
+fn usage_names(evaluator: &Evaluator<'_>, verdicts: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for AskedUsage { key, agent, dialect, .. } in evaluator.usages() {
+        let name = format!("usage_{key}_{}{}", agent.column_suffix(), dialect.map_or(String::new(), |name| format!("_{name}")));
+        names.push(untaken(name, &[verdicts, &names]));
+    }
+    names
+}
+
+fn untaken(base: String, taken: &[&[String]]) -> String {
+    let is_taken = |name: &String| ["row", "url"].contains(&&name[..]) || taken.iter().any(|names| names.contains(name));
+    let mut name = base.clone();
+    let mut number = 2;
+    while is_taken(&name) {
+        name = format!("{base}_{number}");
+        number += 1;
+    }
+    name
 }
 
 fn to_io(error: ArrowError) -> io::Error {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use crate::pipeline::{Decided, Sink};
 use crate::protocol::decision::{Reason, Verdict};
+use crate::protocol::usage::Preference;
 
 /// What happens to rows without an answer.
 pub enum Undecided<'w> {
@@ -21,17 +22,19 @@ pub enum Undecided<'w> {
 /// Writes the rows that every agent may crawl, octet for octet as they came, with their line ends.
 ///
 /// A row that one of the agents may not crawl is left out, whatever the others; one that is undecided for some and disallowed for none is undecided.
+/// A row for which a use that was asked about is unwanted (`n`) is left out as well.
 pub struct Filter<'w> {
     out: Box<dyn Write + 'w>,
     undecided: Undecided<'w>,
     kept: u64,
     undecided_count: u64,
+    opted_out: u64,
 }
 
 impl<'w> Filter<'w> {
     /// A filter that writes to `out`.
     pub fn new(out: impl Write + 'w, undecided: Undecided<'w>) -> Filter<'w> {
-        Filter { out: Box::new(out), undecided, kept: 0, undecided_count: 0 }
+        Filter { out: Box::new(out), undecided, kept: 0, undecided_count: 0, opted_out: 0 }
     }
 
     /// Rows written.
@@ -42,6 +45,11 @@ impl<'w> Filter<'w> {
     /// Rows without an answer.
     pub fn undecided(&self) -> u64 {
         self.undecided_count
+    }
+
+    /// Rows disallowed for no agent and left out all the same, because a use that was asked about is unwanted.
+    pub fn opted_out(&self) -> u64 {
+        self.opted_out
     }
 
     /// Writes out what is still buffered.
@@ -67,6 +75,7 @@ impl Sink for Filter<'_> {
         for row in 0..decided.row_count() {
             match verdict_of_all(decided, row) {
                 Verdict::Disallow => {}
+                _ if is_opted_out(decided, row) => self.opted_out += 1,
                 Verdict::Allow => {
                     self.kept += 1;
                     write_line(&mut self.out, decided.line(row))?;
@@ -114,6 +123,10 @@ fn verdict_of_all(decided: &Decided<'_>, row: usize) -> Verdict {
         true => Verdict::Disallow,
         false => Verdict::Unresolved,
     }
+}
+
+fn is_opted_out(decided: &Decided<'_>, row: usize) -> bool {
+    decided.usages().iter().any(|column| column.preference(row) == Some(Preference::No))
 }
 
 fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {

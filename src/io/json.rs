@@ -5,14 +5,18 @@ use std::io::{self, Write};
 use super::text::{does_something, to_text};
 use crate::pipeline::{Asked, BoundBy, Decided, Evaluator, Run, Sink};
 use crate::protocol::decision::Decision;
+use crate::protocol::usage::{Preference, UsageKey};
 use crate::store::RuleTable;
 
 /// Writes an object a row and agent, in order: `row` (where asked for), `url`, `agent`, `dialect` (where there are several), `verdict`, `reason`, `group`, `rule`, `line`.
 ///
 /// `group` is the token that bound the agent, `*`, or null; `rule` the value of the rule that decided, as written, or null; `line` its line from 1, or 0.
+/// Where uses are asked about, `usage` is an object with a key a use: `y`, `n`, or null where nothing is stated.
 pub struct JsonLines<'e, 's, W> {
     out: W,
     columns: Vec<Asked<'e, 's>>,
+    /// Of each column: the uses asked about, and the index of their usage columns.
+    usages: Vec<Vec<(&'s UsageKey, usize)>>,
     with_rows: bool,
     escaped: u64,
 }
@@ -20,7 +24,8 @@ pub struct JsonLines<'e, 's, W> {
 impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
     /// JSON lines of the decisions that `evaluator` gives, with the number of each row if asked for.
     pub fn new(out: W, evaluator: &'e Evaluator<'s>, with_rows: bool) -> JsonLines<'e, 's, W> {
-        JsonLines { out, columns: evaluator.columns().collect(), with_rows, escaped: 0 }
+        let (columns, usages) = (evaluator.columns().collect(), evaluator.usages_by_column());
+        JsonLines { out, columns, usages, with_rows, escaped: 0 }
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX`.
@@ -72,7 +77,20 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
             Some(rule) => string(&mut self.out, &to_text(rule.text).0)?,
             None => self.out.write_all(b"null")?,
         }
-        writeln!(self.out, ",\"line\":{}}}", rule.map_or(0, |rule| rule.line))
+        write!(self.out, ",\"line\":{}", rule.map_or(0, |rule| rule.line))
+    }
+
+    /// The end of an object, with what is stated about uses before it.
+    fn write_usage(&mut self, decided: &Decided<'_>, row: usize, column: usize) -> io::Result<()> {
+        for (place, &(key, index)) in self.usages[column].iter().enumerate() {
+            // Keys hold nothing that JSON would escape.
+            write!(self.out, "{}\"{key}\":", if place == 0 { ",\"usage\":{" } else { "," })?;
+            match decided.usages()[index].preference(row).map(Preference::name) {
+                Some(name) => write!(self.out, "\"{name}\"")?,
+                None => self.out.write_all(b"null")?,
+            }
+        }
+        self.out.write_all(if self.usages[column].is_empty() { b"}\n" } else { b"}}\n" })
     }
 }
 
@@ -127,6 +145,7 @@ impl<W: Write> Sink for JsonLines<'_, '_, W> {
                 let number = self.with_rows.then(|| decided.first_row() + row as u64);
                 for (column, decision) in decided.decisions(row).iter().enumerate() {
                     self.write_object(number, &url, column, run, decision, tables[column])?;
+                    self.write_usage(decided, row, column)?;
                 }
             }
         }

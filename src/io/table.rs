@@ -5,12 +5,18 @@ use std::io::{self, Write};
 use super::text::to_terminal_text;
 use crate::pipeline::{Asked, Decided, Evaluator, Sink};
 use crate::protocol::decision::Decision;
+use crate::protocol::usage::{Preference, UsageKey};
 use crate::store::{RuleTable, RuleText};
 
-/// Writes a line a row and agent: verdict, agent, the rule that decided with its line, or the reason; the URL last.
+/// Writes a line a row and agent: verdict, agent, the rule that decided with its line, or the reason; what is stated about the uses asked
+/// about (`y`, `n`, or `-` for nothing); the URL last.
 pub struct Table<'e, 's, W> {
     out: W,
     columns: Vec<Asked<'e, 's>>,
+    /// The uses asked about.
+    keys: Vec<&'s UsageKey>,
+    /// Of each column: the uses asked about, and the index of their usage columns.
+    usages: Vec<Vec<(&'s UsageKey, usize)>>,
     agent_width: usize,
     at_start: bool,
     escaped: u64,
@@ -21,7 +27,14 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
     pub fn new(out: W, evaluator: &'e Evaluator<'s>) -> Table<'e, 's, W> {
         let columns: Vec<Asked<'_, '_>> = evaluator.columns().collect();
         let agent_width = columns.iter().map(|asked| to_terminal_text(name(asked).as_bytes()).chars().count()).max().unwrap_or(0);
-        Table { out, columns, agent_width: agent_width.clamp(5, 32), at_start: true, escaped: 0 }
+        let usages = evaluator.usages_by_column();
+        let mut keys: Vec<&UsageKey> = Vec::new();
+        for &(key, _) in usages.iter().flatten() {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Table { out, columns, keys, usages, agent_width: agent_width.clamp(5, 32), at_start: true, escaped: 0 }
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX`.
@@ -39,7 +52,14 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
         Ok(self.out)
     }
 
-    fn write_row(&mut self, url: &[u8], column: usize, decision: &Decision, rule: Option<RuleText<'_>>) -> io::Result<()> {
+    fn write_row(
+        &mut self,
+        decided: &Decided<'_>,
+        row: usize,
+        column: usize,
+        decision: &Decision,
+        rule: Option<RuleText<'_>>,
+    ) -> io::Result<()> {
         let name = name(&self.columns[column]);
         let name = to_terminal_text(name.as_bytes());
         write!(self.out, "{:<10} {name:<width$} ", decision.verdict, width = self.agent_width)?;
@@ -47,7 +67,12 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
             Some(rule) => write!(self.out, "{:>5} {:<26} ", rule.line, to_terminal_text(rule.text))?,
             None => write!(self.out, "{:>5} {:<26} ", "", format!("({})", decision.reason))?,
         }
-        writeln!(self.out, "{}", to_terminal_text(url))
+        for key in &self.keys {
+            let index = self.usages[column].iter().find(|(asked, _)| asked == key).map(|&(_, index)| index);
+            let preference = index.and_then(|index| decided.usages()[index].preference(row));
+            write!(self.out, "{:<width$} ", preference.map_or("-", Preference::name), width = key.name().len())?;
+        }
+        writeln!(self.out, "{}", to_terminal_text(decided.row(row)))
     }
 }
 
@@ -58,7 +83,11 @@ impl<W: Write> Sink for Table<'_, '_, W> {
 
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
         if std::mem::take(&mut self.at_start) {
-            writeln!(self.out, "{:<10} {:<width$} {:>5} {:<26} url", "verdict", "agent", "line", "rule", width = self.agent_width)?;
+            write!(self.out, "{:<10} {:<width$} {:>5} {:<26} ", "verdict", "agent", "line", "rule", width = self.agent_width)?;
+            for key in &self.keys {
+                write!(self.out, "{key} ")?;
+            }
+            writeln!(self.out, "url")?;
         }
         for run in decided.runs() {
             let tables: Vec<Option<RuleTable<'_>>> = self.columns.iter().map(|asked| run.rule_table(asked.reading, asked.store)).collect();
@@ -66,7 +95,7 @@ impl<W: Write> Sink for Table<'_, '_, W> {
                 self.escaped += u64::from(std::str::from_utf8(decided.row(row)).is_err());
                 for (column, decision) in decided.decisions(row).iter().enumerate() {
                     let rule = tables[column].and_then(|table| table.rule(decision.rule));
-                    self.write_row(decided.row(row), column, decision, rule)?;
+                    self.write_row(decided, row, column, decision, rule)?;
                 }
             }
         }

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use super::{Batch, BoundBy, Column, Decided, Run, Summary, Tally};
+use super::usage::{AskedUsage, Stated};
+use super::{Batch, BoundBy, Column, Decided, Run, Summary, Tally, UsageColumn};
 use crate::engine::matcher::{Matcher, Scratch};
 use crate::engine::program::{Binding, Constant, Corrupt, RuleSet};
 use crate::protocol::agent::Agent;
 use crate::protocol::decision::{Decision, Reason, Verdict};
 use crate::protocol::fetch::{Access, AccessTable};
-use crate::store::{Snapshot, SnapshotTime, Store};
+use crate::protocol::usage::UsageKey;
+use crate::store::{Preferences, Snapshot, SnapshotTime, Store};
 use crate::target::form::TargetForm;
 use crate::target::url::{BadUrl, Url};
 
@@ -20,6 +22,15 @@ use crate::target::url::{BadUrl, Url};
 pub struct Evaluator<'s> {
     readings: Vec<Reading<'s>>,
     agents: Vec<Agent>,
+    uses: Vec<Use<'s>>,
+}
+
+/// A use that is asked about.
+#[derive(Debug, Clone, Copy)]
+struct Use<'s> {
+    /// The index of the reading whose verdicts say where preferences apply.
+    reading: usize,
+    preferences: &'s Preferences,
 }
 
 /// Policies read in one way.
@@ -63,7 +74,7 @@ pub struct Asked<'e, 's> {
 impl<'s> Evaluator<'s> {
     /// Asks the policies of `store` for `agents`.
     pub fn new(store: &'s Store, agents: Vec<Agent>) -> Evaluator<'s> {
-        Evaluator { readings: vec![Reading::of(store)], agents }
+        Evaluator { readings: vec![Reading::of(store)], agents, uses: Vec::new() }
     }
 
     /// Asks these policies too: the same ones, read in another dialect (see [`Store::recompiled`]).
@@ -81,6 +92,40 @@ impl<'s> Evaluator<'s> {
     /// ```
     pub fn and_by(mut self, store: &'s Store) -> Evaluator<'s> {
         self.readings.push(Reading::of(store));
+        self
+    }
+
+    /// Asks what the same policies state about a use as well: a usage column for each agent.
+    ///
+    /// The longest path decides, as among rules, in the groups that bind the agent; a record without a path is the shortest. On equal length *no*
+    /// wins. A record that says nothing about the use hides none that does. Where the verdict is not `allow` nothing is stated
+    /// (draft-ietf-aipref-attach-05, "Content-Usage Rule Semantics": preferences apply to what may be crawled).
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    /// use robosieve::{agent::Agent, dialect::RFC9309, usage::UsageKey, store::build::{Builder, Record}};
+    /// use robosieve::{io::lines::MappedLines, pipeline::{Discard, Evaluator, run}};
+    ///
+    /// let mut builder = Builder::new(RFC9309);
+    /// let robots = b"User-agent: *\nDisallow: /never/\nContent-Usage: train-ai=n\nContent-Usage: /ai-ok/ train-ai=y\n";
+    /// builder.add_name("example.com", Record::body(robots.to_vec()))?;
+    /// let store = builder.finish()?.open()?;
+    /// let preferences = store.preferences(&UsageKey::new("train-ai")?)?;
+    /// let evaluator = Evaluator::new(&store, vec![Agent::token("AnyBot")?]).and_usage(&preferences);
+    /// let mut rows = MappedLines::new(b"https://example.com/test\nhttps://example.com/never/test\nhttps://example.com/ai-ok/test\n");
+    /// let summary = run(&mut rows, &evaluator, &mut Discard, NonZeroUsize::MIN)?;
+    /// assert_eq!((summary.usages[0].yes, summary.usages[0].no), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When there is no reading in the dialect of `preferences` yet.
+    pub fn and_usage(mut self, preferences: &'s Preferences) -> Evaluator<'s> {
+        let name = preferences.dialect_name();
+        let reading = self.readings.iter().position(|reading| reading.store.dialect().name == name);
+        let reading = reading.unwrap_or_else(|| panic!("no reading in the dialect {name}, that of the preferences"));
+        self.uses.push(Use { reading, preferences });
         self
     }
 
@@ -121,8 +166,35 @@ impl<'s> Evaluator<'s> {
         })
     }
 
+    /// What the usage columns answer, in their order: agents within preferences.
+    pub fn usages(&self) -> impl ExactSizeIterator<Item = AskedUsage<'_, 's>> {
+        let several = self.readings.len() > 1;
+        (0..self.usage_count()).map(move |index| {
+            let (asked, agent) = (self.uses[index / self.agents.len()], index % self.agents.len());
+            AskedUsage {
+                key: asked.preferences.key(),
+                column: asked.reading * self.agents.len() + agent,
+                agent: &self.agents[agent],
+                dialect: several.then(|| asked.preferences.dialect_name()),
+            }
+        })
+    }
+
+    /// Of each column: the uses asked about, and the indices of their usage columns.
+    pub(crate) fn usages_by_column(&self) -> Vec<Vec<(&'s UsageKey, usize)>> {
+        let mut usages = vec![Vec::new(); self.column_count()];
+        for (index, asked) in self.usages().enumerate() {
+            usages[asked.column].push((asked.key, index));
+        }
+        usages
+    }
+
     pub(super) fn column_count(&self) -> usize {
         self.readings.len() * self.agents.len()
+    }
+
+    pub(super) fn usage_count(&self) -> usize {
+        self.uses.len() * self.agents.len()
     }
 }
 
@@ -157,6 +229,8 @@ pub struct Worker<'s> {
     prefix: Vec<u8>,
     /// One a reading.
     places: Vec<Place<'s>>,
+    /// One a use.
+    stated: Vec<Stated<'s>>,
     /// One decision a column, for the current row.
     decisions: Vec<Decision>,
 }
@@ -194,16 +268,21 @@ impl<'s> Worker<'s> {
     pub fn decide(&mut self, evaluator: &Evaluator<'s>, batch: Batch<'s>, detail: bool, spare: Option<Decided<'s>>) -> Decided<'s> {
         self.detail = detail;
         self.places.resize_with(evaluator.readings.len(), Place::default);
+        self.stated.resize_with(evaluator.uses.len(), Stated::default);
         let mut decided = spare.unwrap_or_default();
         decided.octets = batch.split(&mut decided.rows);
         decided.decisions.clear();
         decided.runs.clear();
-        decided.summary = Summary::new(evaluator.column_count());
+        decided.summary = Summary::new(evaluator.column_count(), evaluator.usage_count());
         decided.summary.rows = decided.rows.len() as u64;
         decided.columns.resize(evaluator.column_count(), Column::default());
         for column in &mut decided.columns {
             column.allow.reset(decided.rows.len());
             column.resolved.reset(decided.rows.len());
+        }
+        decided.usages.resize(evaluator.usage_count(), UsageColumn::default());
+        for column in &mut decided.usages {
+            column.reset(decided.rows.len());
         }
         self.decide_rows(evaluator, &mut decided);
         decided
@@ -227,6 +306,10 @@ impl<'s> Worker<'s> {
         self.prefix.extend_from_slice(url.map_or(row, |url| &row[..url.prefix_len()]));
         for (place, reading) in self.places.iter_mut().zip(&evaluator.readings) {
             place.enter(reading, &evaluator.agents, url, self.detail, &mut self.buffers.key);
+        }
+        for (stated, asked) in self.stated.iter_mut().zip(&evaluator.uses) {
+            let access = evaluator.readings[asked.reading].access;
+            stated.enter(asked.preferences, access, &evaluator.agents, url.ok(), &mut self.buffers.key);
         }
     }
 
@@ -255,6 +338,7 @@ impl<'s> Worker<'s> {
         } else {
             self.verdicts_of(evaluator, decided, rows.clone());
         }
+        self.usages_of(evaluator, decided, rows.clone());
         decided.summary.lookups += u64::from(self.places.iter().any(|place| place.has_origin));
         self.places[0].count_time(&mut decided.summary, rows.len() as u64);
         let mut tallies = decided.summary.agents.iter_mut();
@@ -275,6 +359,26 @@ impl<'s> Worker<'s> {
             for row in rows.clone() {
                 let octets = &decided.octets[decided.rows[row].clone()];
                 place.verdict_row(reading.form, octets, &mut self.buffers, columns, row);
+            }
+        }
+    }
+
+    /// What is stated about the rows that have their verdicts.
+    fn usages_of(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>) {
+        let agent_count = evaluator.agents.len();
+        for (index, (stated, asked)) in
+            self.stated.iter_mut().zip(&evaluator.uses).enumerate().filter(|(_, (stated, _))| !stated.is_silent())
+        {
+            let (place, form) = (&self.places[asked.reading], evaluator.readings[asked.reading].form);
+            let verdicts = asked.reading * agent_count..;
+            for row in rows.clone() {
+                stated.ask(place.target(form, &decided.octets[decided.rows[row].clone()]), &mut self.buffers.scratch);
+                for (agent, verdict) in (0..agent_count).zip(&decided.columns[verdicts.clone()]) {
+                    if let Some(preference) = stated.answer(agent).filter(|_| verdict.allow.get(row)) {
+                        decided.usages[index * agent_count + agent].set(row, preference);
+                        decided.summary.usages[index * agent_count + agent].count(preference);
+                    }
+                }
             }
         }
     }

@@ -14,6 +14,7 @@
 mod evaluate;
 mod run;
 mod tally;
+mod usage;
 
 use std::borrow::Cow;
 use std::io;
@@ -24,7 +25,8 @@ use crate::store::{RuleTable, Snapshot, Store};
 
 pub use evaluate::{Asked, Evaluator, Reading, Worker};
 pub use run::{RunError, run};
-pub use tally::{Summary, Tally};
+pub use tally::{Summary, Tally, UsageTally};
+pub use usage::{AskedUsage, UsageColumn};
 
 /// Rows to decide.
 #[derive(Debug)]
@@ -207,6 +209,7 @@ pub struct Decided<'s> {
     rows: Vec<Range<usize>>,
     first_row: u64,
     columns: Vec<Column>,
+    usages: Vec<UsageColumn>,
     /// Row by row, one decision a column; empty unless asked for.
     decisions: Vec<Decision>,
     /// Empty unless decisions were asked for.
@@ -246,6 +249,11 @@ impl<'s> Decided<'s> {
     /// The answers, one column an agent (and reading, where there are several).
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// What is stated about uses, in the order of [`Evaluator::usages`].
+    pub fn usages(&self) -> &[UsageColumn] {
+        &self.usages
     }
 
     /// The verdict for a row and a column.

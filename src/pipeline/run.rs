@@ -67,7 +67,7 @@ pub fn run<'s>(
     threads: NonZeroUsize,
 ) -> Result<Summary, RunError> {
     let flow = Flow { evaluator, detail: sink.wants_decisions(), workers: Mutex::default(), spares: Mutex::default() };
-    let mut out = InOrder { sink, summary: Summary::new(evaluator.column_count()) };
+    let mut out = InOrder { sink, summary: Summary::new(evaluator.column_count(), evaluator.usage_count()) };
     if threads.get() == 1 {
         while let Some(batch) = source.next_batch().map_err(RunError::Source)? {
             let decided = flow.decide(batch);

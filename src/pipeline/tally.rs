@@ -1,6 +1,7 @@
 //! Counting: every row, for every agent, under exactly one heading.
 
 use crate::protocol::decision::Reason;
+use crate::protocol::usage::Preference;
 
 /// What became of the rows for one agent. The counts of verdicts add up to the rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,6 +50,30 @@ impl Tally {
     }
 }
 
+/// What was stated about a use, for one agent. The other rows state nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UsageTally {
+    /// Rows for which the use is fine.
+    pub yes: u64,
+    /// Rows for which it is unwanted.
+    pub no: u64,
+}
+
+impl UsageTally {
+    pub(super) fn count(&mut self, preference: Preference) {
+        match preference {
+            Preference::Yes => self.yes += 1,
+            Preference::No => self.no += 1,
+        }
+    }
+
+    fn add(&mut self, other: &UsageTally) {
+        self.yes += other.yes;
+        self.no += other.no;
+    }
+}
+
 /// What a run came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -63,11 +88,14 @@ pub struct Summary {
     pub lookups: u64,
     /// One tally a column, in the order of the columns.
     pub agents: Vec<Tally>,
+    /// One tally a usage column, in the order of those.
+    pub usages: Vec<UsageTally>,
 }
 
 impl Summary {
-    pub(super) fn new(column_count: usize) -> Summary {
-        Summary { agents: vec![Tally::default(); column_count], ..Summary::default() }
+    pub(super) fn new(column_count: usize, usage_count: usize) -> Summary {
+        let (agents, usages) = (vec![Tally::default(); column_count], vec![UsageTally::default(); usage_count]);
+        Summary { agents, usages, ..Summary::default() }
     }
 
     pub(super) fn add(&mut self, other: &Summary) {
@@ -76,5 +104,6 @@ impl Summary {
         self.dated += other.dated;
         self.lookups += other.lookups;
         self.agents.iter_mut().zip(&other.agents).for_each(|(mine, theirs)| mine.add(theirs));
+        self.usages.iter_mut().zip(&other.usages).for_each(|(mine, theirs)| mine.add(theirs));
     }
 }

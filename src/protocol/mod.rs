@@ -9,3 +9,4 @@ pub mod policy;
 pub mod record;
 pub mod rewrite;
 pub mod text;
+pub mod usage;

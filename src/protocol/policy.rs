@@ -9,7 +9,9 @@ use std::ops::Range;
 use super::agent::{LineToken, line_token};
 use super::dialect::{AgentLine as LineReading, Dialect, RunEnd};
 use super::parse::{Directive, Forgiven, Line, RecordKind, directives, is_ascii_space};
+use super::record::RecordValue;
 use super::text::{Encoding, Text};
+use super::usage::{ContentUsage, Preference, UsageKey};
 
 /// One parsed robots.txt.
 ///
@@ -65,6 +67,7 @@ struct RuleEntry {
     allows: bool,
     value: Range<u32>,
     pattern: Range<u32>,
+    specificity: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -112,6 +115,8 @@ pub enum FindingCode {
     UnknownKey,
     /// A pattern that starts with neither `/` nor `*`: it matches nothing.
     MatchesNothing,
+    /// The value of a record outside the protocol is not of the record's format.
+    MalformedRecord,
     /// The body looks like a page (HTML), not like a robots.txt.
     Html,
     /// A line that some crawlers do not read to its end.
@@ -163,7 +168,7 @@ impl fmt::Display for Severity {
 
 impl FindingCode {
     /// Every code.
-    pub const ALL: [FindingCode; 20] = [
+    pub const ALL: [FindingCode; 21] = [
         FindingCode::OverLimit,
         FindingCode::CutLine,
         FindingCode::ByteOrderMark,
@@ -177,6 +182,7 @@ impl FindingCode {
         FindingCode::MisspelledKey,
         FindingCode::UnknownKey,
         FindingCode::MatchesNothing,
+        FindingCode::MalformedRecord,
         FindingCode::LongLine,
         FindingCode::ConflictingRules,
         FindingCode::LacksStarRules,
@@ -196,6 +202,7 @@ impl FindingCode {
             | FindingCode::TokenTail
             | FindingCode::NoColon
             | FindingCode::MisspelledKey
+            | FindingCode::MalformedRecord
             | FindingCode::LongLine
             | FindingCode::ConflictingRules
             | FindingCode::ReadDifferently
@@ -229,6 +236,7 @@ impl FindingCode {
             }
             FindingCode::UnknownKey => "the protocol does not know this key: crawlers leave the line out",
             FindingCode::MatchesNothing => "the rule matches nothing: let it begin with / or *",
+            FindingCode::MalformedRecord => "the value is not of the format that this record has: crawlers leave it out",
             FindingCode::LongLine => "the line is longer than some crawlers read: split it",
             FindingCode::ConflictingRules => "two rules for the same URLs say the opposite: delete one",
             FindingCode::LacksStarRules => {
@@ -273,6 +281,7 @@ impl FindingCode {
             FindingCode::ShadowedRule => "shadowed-rule",
             FindingCode::NeverMatches => "never-matches",
             FindingCode::NotProved => "not-proved",
+            FindingCode::MalformedRecord => "malformed-record",
         }
     }
 }
@@ -342,6 +351,48 @@ impl Policy {
     /// How the body announced its encoding.
     pub fn encoding(&self) -> Encoding {
         self.encoding
+    }
+
+    /// The same groups with what their `content-usage` records state about a use as rules: *no* as `allow` and *yes* as `disallow`.
+    ///
+    /// So the most restrictive preference wins a tie, as `allow` does among rules. A record without a path is less specific than any other. One that
+    /// states nothing about the use is no rule: it hides none that does. There is no exemption of robots.txt.
+    pub(crate) fn usage_rules(&self, key: &UsageKey) -> Policy {
+        let dialect = Dialect { form: self.dialect.form.without_exemption(), ..self.dialect };
+        let (groups, agents, values) = (self.groups.clone(), self.agents.clone(), self.values.clone());
+        let (rules, records, findings, patterns) = Default::default();
+        let (read_len, encoding) = (self.read_len, self.encoding);
+        let mut policy = Policy { dialect, groups, agents, rules, records, findings, values, patterns, read_len, encoding };
+        for entry in self.records.iter().filter(|entry| entry.kind == RecordKind::ContentUsage) {
+            let Some(record) = ContentUsage::parse(self.value(&entry.value)) else { continue };
+            if let (Some(group), Some(preference)) = (entry.group, record.preference(key)) {
+                policy.push_usage_rule(entry, group, preference, record.path);
+            }
+        }
+        let mut start = 0;
+        for (index, group) in policy.groups.iter_mut().enumerate() {
+            // Records stand in file order, and so in that of their groups.
+            let len = policy.rules[start..].iter().take_while(|rule| rule.group as usize == index).count();
+            group.rules = start as u32..(start + len) as u32;
+            start += len;
+        }
+        policy
+    }
+
+    fn push_usage_rule(&mut self, entry: &RecordEntry, group: u32, preference: Preference, path: Option<&[u8]>) {
+        let (line, allows, patterns, rules) = (entry.line, preference == Preference::No, &mut self.patterns, &mut self.rules);
+        let value = entry.value.start..entry.value.start + path.map_or(0, <[u8]>::len) as u32;
+        let mut push = |pattern: &[u8], specificity: usize| {
+            let start = patterns.len() as u32;
+            patterns.extend_from_slice(pattern);
+            let pattern = start..patterns.len() as u32;
+            rules.push(RuleEntry { line, group, allows, value: value.clone(), pattern, specificity: specificity as u32 });
+        };
+        match path {
+            // The flag is for quirks of allow rules, which these are not.
+            Some(path) => (self.dialect.rewrite)(path, false, &mut |pattern| push(pattern, pattern.len())),
+            None => push(b"/", 0),
+        }
     }
 
     fn value(&self, range: &Range<u32>) -> &[u8] {
@@ -442,7 +493,7 @@ impl<'p> Rule<'p> {
 
     /// The octets of the pattern: of the rules that match, the one with the most decides (RFC 9309, section 2.2.2).
     pub fn specificity(&self) -> u32 {
-        self.entry.pattern.end - self.entry.pattern.start
+        self.entry.specificity
     }
 }
 
@@ -472,6 +523,19 @@ impl<'p> Record<'p> {
     /// The value as written.
     pub fn value(&self) -> &'p [u8] {
         self.policy.value(&self.entry.value)
+    }
+
+    /// What the value says; `None` when it is not of the record's format.
+    ///
+    /// ```
+    /// use robosieve::{dialect::RFC9309, policy::Policy, record::RecordValue};
+    ///
+    /// let policy = Policy::parse(b"User-agent: *\nCrawl-delay: 2.5\nCrawl-delay: soon\n", &RFC9309);
+    /// let said: Vec<_> = policy.records().map(|record| record.parsed()).collect();
+    /// assert_eq!(said, [Some(RecordValue::CrawlDelay(2.5)), None]);
+    /// ```
+    pub fn parsed(&self) -> Option<RecordValue<'p>> {
+        RecordValue::parse(self.kind(), self.value())
     }
 }
 
@@ -620,13 +684,14 @@ impl Builder {
         let mut push = |pattern: &[u8]| {
             let start = patterns.len() as u32;
             patterns.extend_from_slice(pattern);
+            let specificity = pattern.len() as u32;
             let pattern = start..patterns.len() as u32;
-            rules.push(RuleEntry { line, group: group as u32, allows, value: kept.clone(), pattern });
+            rules.push(RuleEntry { line, group: group as u32, allows, value: kept.clone(), pattern, specificity });
         };
         (dialect.rewrite)(value, allows, &mut push);
         if rules.len() == first {
             let end = patterns.len() as u32;
-            rules.push(RuleEntry { line, group: group as u32, allows, value: kept, pattern: end..end });
+            rules.push(RuleEntry { line, group: group as u32, allows, value: kept, pattern: end..end, specificity: 0 });
             self.find(line, FindingCode::MatchesNothing);
         }
         self.policy.groups[group].rules.end = self.policy.rules.len() as u32;
@@ -634,6 +699,9 @@ impl Builder {
 
     fn record(&mut self, line: u32, kind: RecordKind, value: &[u8]) {
         let group = self.policy.groups.len().checked_sub(1).filter(|_| kind.is_grouped()).map(|index| index as u32);
+        if RecordValue::parse(kind, value).is_none() {
+            self.find(line, FindingCode::MalformedRecord);
+        }
         let value = self.keep(value);
         self.policy.records.push(RecordEntry { line, kind, group, value });
     }
@@ -722,6 +790,26 @@ mod tests {
         let cut = Policy::parse(b"User-agent: *\nDisallow: /ab", &RFC9309.with_byte_limit(Some(26)));
         assert_eq!(cut.findings(), [Finding { line: 0, code: FindingCode::OverLimit }, Finding { line: 2, code: FindingCode::CutLine }]);
         assert_eq!(cut.rules().len(), 0);
+    }
+
+    #[test]
+    fn malformed_records_are_kept_and_found() {
+        let body = "User-agent: *\nCrawl-delay: soon\nContent-Usage: train-ai = n\nSitemap: /s.xml\nSitemap: https://e.example/s.xml\n";
+        assert_eq!(findings(body), [(2, "malformed-record"), (3, "malformed-record"), (4, "malformed-record")]);
+        assert_eq!(parse(body).records().count(), 4);
+    }
+
+    #[test]
+    fn preferences_as_rules() {
+        let body = "Content-Usage: train-ai=n\nUser-agent: a\nContent-Usage: train-ai=y, search=n\nDisallow: /x\nUser-agent: b\nDisallow: /y\n\
+            User-agent: c\nContent-Usage: /%7Ec* train-ai=n\nContent-Usage: /d search=n\nContent-Usage: / train-ai=maybe\n";
+        let policy = parse(body).usage_rules(&UsageKey::new("train-ai").unwrap());
+        let groups: Vec<Vec<_>> = policy
+            .groups()
+            .map(|group| group.rules().map(|rule| (rule.line(), rule.allows(), rule.pattern(), rule.specificity())).collect())
+            .collect();
+        assert_eq!(groups, [vec![(3, false, &b"/"[..], 0)], vec![], vec![(8, true, b"/~c*", 4)]]);
+        assert_eq!(policy.group(2).rules().next().unwrap().value(), b"/%7Ec*");
     }
 
     #[test]

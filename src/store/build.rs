@@ -12,11 +12,13 @@ use super::layout::{self, Index, SECTION_COUNT};
 use super::meta::Meta;
 use super::replace::Replacement;
 use super::tables;
-use super::{SnapshotTime, Store};
+use super::{Preferences, SnapshotTime, Store};
 use crate::engine::compile::{Options, compile};
+use crate::engine::program::Detail;
 use crate::protocol::dialect::Dialect;
 use crate::protocol::fetch::Outcome;
 use crate::protocol::policy::{FindingCode, Policy};
+use crate::protocol::usage::UsageKey;
 use crate::target::url::{BadUrl, NamedOrigins, origins_of_name};
 
 /// What is known of one robots.txt at one time.
@@ -59,6 +61,8 @@ pub struct Builder {
     options: Options,
     keep_bodies: bool,
     any_origin: bool,
+    /// The use whose preferences are compiled instead of the rules.
+    usage: Option<UsageKey>,
     entries: Vec<Entry>,
     /// What became of each distinct body.
     bodies: HashMap<[u8; 32], Compiled>,
@@ -162,6 +166,7 @@ impl Builder {
             options: Options::default(),
             keep_bodies: true,
             any_origin: false,
+            usage: None,
             entries: Vec::new(),
             bodies: HashMap::new(),
             programs: Interner::default(),
@@ -206,20 +211,29 @@ impl Builder {
         let damaged = |_| StoreError::damaged("a record or body");
         for origin in store.origins() {
             let origin = origin.map_err(damaged)?;
-            let key = String::from_utf8_lossy(origin.key()).into_owned();
-            let mut batch = Vec::new();
+            let mut records = Vec::new();
             for snapshot in origin.snapshots() {
                 let snapshot = snapshot.map_err(damaged)?;
                 let (outcome, time, final_url) = (snapshot.outcome(), snapshot.time(), snapshot.final_url().to_vec());
-                let record = Record { outcome, time, final_url, body: store.body(&snapshot).map_err(damaged)? };
-                match store.has_any_origin() {
-                    true => self.add_any(record),
-                    false => {
-                        batch.push((key.clone(), NamedOrigins::of_key(&key).map_err(|_| StoreError::damaged("an origin key"))?, record))
-                    }
-                }
+                records.push(Record { outcome, time, final_url, body: store.body(&snapshot).map_err(damaged)? });
             }
-            self.add_batch(batch);
+            self.add_origin(store, String::from_utf8_lossy(origin.key()).into_owned(), records)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what a store knows of an origin. Its key stays as it is where both stores' keys are of one kind: made anew, it would be that of others too.
+    fn add_origin(&mut self, store: &Store, key: String, records: Vec<Record>) -> Result<(), StoreError> {
+        if store.has_any_origin() {
+            records.into_iter().for_each(|record| self.add_any(record));
+        } else if store.dialect().form.origin() == self.dialect.form.origin() {
+            let compiled = self.compile_all(&records);
+            for (record, (digest, compiled)) in records.iter().zip(compiled) {
+                self.push(key.clone(), true, key.clone(), record, digest, compiled);
+            }
+        } else {
+            let origins = NamedOrigins::of_key(&key).map_err(|_| StoreError::damaged("an origin key"))?;
+            self.add_batch(records.into_iter().map(|record| (key.clone(), origins.clone(), record)).collect());
         }
         Ok(())
     }
@@ -271,6 +285,10 @@ impl Builder {
 
     fn prepare(&self, body: &[u8]) -> Prepared {
         let policy = Policy::parse(body, &self.dialect);
+        let policy = match &self.usage {
+            Some(key) => policy.usage_rules(key),
+            None => policy,
+        };
         Prepared {
             program: compile(&policy, &self.options),
             rule_table: rule_table(&policy),
@@ -381,6 +399,22 @@ impl Store {
         let mut builder = Builder::new(dialect);
         builder.add_store(self)?;
         builder.finish()?.open()
+    }
+
+    /// What the same policies state about a use in their `content-usage` records, in memory: compiled from the bodies that the store keeps.
+    ///
+    /// # Errors
+    ///
+    /// When the store keeps no bodies, or one of them is damaged.
+    pub fn preferences(&self, key: &UsageKey) -> Result<Preferences, StoreError> {
+        if !self.meta().has_bodies {
+            return Err(StoreError::no_records());
+        }
+        let options = Options::default().with_detail(Detail::Rules);
+        let mut builder = Builder::new(*self.dialect()).options(options).keep_bodies(false);
+        builder.usage = Some(key.clone());
+        builder.add_store(self)?;
+        Ok(Preferences::new(key.clone(), builder.finish()?.open()?))
     }
 }
 

@@ -24,6 +24,7 @@ enum Kind {
     Corrupt(Corrupt),
     TooLarge(&'static str),
     NoBodies,
+    NoRecords,
 }
 
 impl StoreError {
@@ -71,6 +72,10 @@ impl StoreError {
         StoreError::new(Kind::NoBodies)
     }
 
+    pub(crate) fn no_records() -> StoreError {
+        StoreError::new(Kind::NoRecords)
+    }
+
     /// The same error, of the file at `path`.
     pub(crate) fn at(self, path: &Path) -> StoreError {
         StoreError { path: Some(path.to_path_buf()), ..self }
@@ -104,6 +109,9 @@ impl fmt::Display for StoreError {
             Kind::Corrupt(corrupt) => write!(f, "{corrupt}"),
             Kind::NoBodies => f.write_str(
                 "the store keeps no bodies, so it can not be read in another dialect: compile the policies again without --no-bodies, or in that dialect with --dialect",
+            ),
+            Kind::NoRecords => f.write_str(
+                "the store keeps no bodies, and what sites state about uses stands in them alone: compile the policies again without --no-bodies",
             ),
             Kind::TooLarge(what) => write!(f, "{what}: split the policies over several stores"),
         }

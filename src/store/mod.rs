@@ -16,6 +16,7 @@ mod error;
 mod layout;
 pub mod map;
 mod meta;
+mod preferences;
 pub mod replace;
 mod tables;
 
@@ -31,6 +32,7 @@ pub use error::StoreError;
 use layout::{Index, Sections, u32_at, u64_at};
 use map::Octets;
 pub use meta::Meta;
+pub use preferences::Preferences;
 pub use tables::{RuleTable, RuleText};
 
 /// A file of compiled snapshots, keyed by origin.

@@ -104,7 +104,14 @@ impl TargetForm {
         origin: OriginKey::HostPort,
     };
 
-    const ALL: [&'static TargetForm; 3] = [TargetForm::RFC9309, TargetForm::GOOGLE, TargetForm::SCRAPY];
+    /// [`RFC9309`](TargetForm::RFC9309) for questions other than who may crawl: robots.txt is a target like others. Never in a store file.
+    const RFC9309_BARE: &'static TargetForm = &TargetForm { id: 129, exemption: Exemption::Nothing, ..*TargetForm::RFC9309 };
+
+    /// The same of [`SCRAPY`](TargetForm::SCRAPY).
+    const SCRAPY_BARE: &'static TargetForm = &TargetForm { id: 131, exemption: Exemption::Nothing, ..*TargetForm::SCRAPY };
+
+    const ALL: [&'static TargetForm; 5] =
+        [TargetForm::RFC9309, TargetForm::GOOGLE, TargetForm::SCRAPY, TargetForm::RFC9309_BARE, TargetForm::SCRAPY_BARE];
 
     /// The form with that id, if this version knows it.
     pub fn by_id(id: u8) -> Option<&'static TargetForm> {
@@ -151,6 +158,15 @@ impl TargetForm {
             Exemption::Raw(is_robots_txt) => is_robots_txt(raw),
             // Most targets show with their second octet that they are not robots.txt.
             Exemption::Canonical => matches!(raw, [b'/', b'r' | b'%', ..]) && is_robots_txt(self.canonical(raw, buffer)),
+        }
+    }
+
+    /// The same form without the exemption of robots.txt, for questions other than whether something may be crawled.
+    pub(crate) fn without_exemption(&'static self) -> &'static TargetForm {
+        match self.id {
+            1 => TargetForm::RFC9309_BARE,
+            3 => TargetForm::SCRAPY_BARE,
+            _ => self,
         }
     }
 
@@ -243,6 +259,16 @@ fn reference_start(url: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_form_has_one_without_exemption() {
+        for form in TargetForm::ALL {
+            let bare = form.without_exemption();
+            assert!(matches!(bare.exemption, Exemption::Nothing), "{}", form.name);
+            assert_eq!((bare.name, bare.agents, bare.origin), (form.name, form.agents, form.origin));
+            assert_eq!(TargetForm::by_id(bare.id).map(|form| form.id), Some(bare.id));
+        }
+    }
 
     /// What `GetPathParamsQuery` of google/robotstxt gives; the first seventeen stand in its own documentation of itself and were measured.
     #[test]

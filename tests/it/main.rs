@@ -14,3 +14,4 @@ mod pipeline;
 mod readme;
 mod sample;
 mod store;
+mod usage;

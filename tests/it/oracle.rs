@@ -146,6 +146,12 @@ impl Oracle {
     }
 }
 
+/// The specificity of a rule of that value for a URL that it matches, robots.txt among them.
+pub fn specificity_of_match(value: &[u8], url: &[u8]) -> Option<usize> {
+    let pattern = Pattern::new(value);
+    pattern.matches(&canonical_target(url)?).then_some(pattern.specificity)
+}
+
 // Bytes to lines to records.
 
 /// The octets of the file that are read: up to the limit, without a line that the limit cuts,

@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use robosieve::agent::Purpose;
 use robosieve::dialect::Dialect;
 use robosieve::fetch::{AccessTable, Outcome};
+use robosieve::usage::UsageKey;
 
 use crate::lint::FailOnFinding;
 
@@ -48,11 +49,13 @@ pub enum Command {
         --any-origin).\n\
         Without -o, the summary is all that is printed.\n\nExamples:\n  \
         robosieve eval policies.rsieve urls.txt --agent Googlebot --agent GPTBot -o verdicts.arrow\n  \
-        robosieve eval robots/ urls.txt --agent GPTBot -o - | head"
+        robosieve eval robots/ urls.txt --agent GPTBot -o - | head\n  \
+        robosieve eval policies.rsieve urls.txt --agent GPTBot --usage train-ai -o preferences.arrow"
     )]
     Eval(EvalArgs),
     /// Write the rows that may be crawled, as they came
-    #[command(after_help = "With several agents, a row passes if all of them may crawl it.\n\nExamples:\n  \
+    #[command(after_help = "With several agents, a row passes if all of them may crawl it. With --usage, it\n\
+        passes unless the policies state n.\n\nExamples:\n  \
         robosieve filter policies.rsieve urls.txt --agent MyBot > frontier.txt\n  \
         zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
     Filter(FilterArgs),
@@ -117,6 +120,27 @@ pub struct ReadingArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct UsageArgs {
+    /// Say too what the content-usage records state about this use of what may be crawled, as train-ai, ai-use or search; several (repeated, or parted
+    /// by commas) are answered side by side
+    #[arg(long = "usage", value_parser = UsageKey::new, value_name = "KEY", value_delimiter = ',')]
+    keys: Vec<UsageKey>,
+}
+
+impl UsageArgs {
+    /// The uses asked about, each once.
+    pub fn keys(&self) -> Vec<&UsageKey> {
+        let mut keys: Vec<&UsageKey> = Vec::new();
+        for key in &self.keys {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+}
+
+#[derive(Debug, Args)]
 pub struct CheckArgs {
     /// The robots.txt, or `-` for standard input; may be left out where --status decides alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "status")]
@@ -125,6 +149,8 @@ pub struct CheckArgs {
     pub agents: AgentArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub usage: UsageArgs,
     /// How the fetch of robots.txt ended: an HTTP status, unreachable, too-many-redirects or unknown
     #[arg(long, value_name = "OUTCOME", value_parser = Outcome::from_str, default_value = "200", hide_default_value = true)]
     pub status: Outcome,
@@ -208,6 +234,8 @@ pub struct RunArgs {
     pub agents: AgentArgs,
     #[command(flatten)]
     pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub usage: UsageArgs,
     #[command(flatten)]
     pub threads: ThreadArgs,
     /// Write the summary as JSON to this file (`-` for standard output) as well

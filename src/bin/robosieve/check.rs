@@ -38,9 +38,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     };
     let one = |&dialect| policies::one_for_all(body.clone(), args.status, dialect, options.clone());
     let stores: Vec<Store> = dialects.iter().map(one).collect::<Result<_, _>>()?;
+    let preferences = policies::preferences(&stores, &args.usage.keys())?;
     let mut evaluator = Evaluator::new(&stores[0], agents.clone());
     for store in &stores[1..] {
         evaluator = evaluator.and_by(store);
+    }
+    for preferences in &preferences {
+        evaluator = evaluator.and_usage(preferences);
     }
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);

@@ -83,10 +83,14 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
     let agents = agents::collect(&args.agents)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.count().get()).build()?;
     let stores = pool.install(|| policies::load_all(&args.policies, &args.reading.dialects()))?;
+    let preferences = pool.install(|| policies::preferences(&stores, &args.usage.keys()))?;
     drop(pool);
     let mut evaluator = Evaluator::new(&stores[0], agents);
     for store in &stores[1..] {
         evaluator = evaluator.and_by(store);
+    }
+    for preferences in &preferences {
+        evaluator = evaluator.and_usage(preferences);
     }
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);

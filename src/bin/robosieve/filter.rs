@@ -35,7 +35,8 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         };
         let mut sink = Filter::new(Shared(&out), undecided);
         decide(&args.run, evaluator, &mut sink, report)?;
-        report.kept = Some(Kept { rows: sink.kept(), undecided: sink.undecided(), what: args.undecided.clone() });
+        report.kept =
+            Some(Kept { rows: sink.kept(), undecided: sink.undecided(), opted_out: sink.opted_out(), what: args.undecided.clone() });
         sink.finish()?;
         // The data first: a summary that nobody reads must not cost it.
         out.into_inner().commit()?;

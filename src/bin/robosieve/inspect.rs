@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use robosieve::agent::LineToken;
 use robosieve::compile::{Options, compile};
 use robosieve::io::text::to_terminal_text;
-use robosieve::policy::Policy;
+use robosieve::policy::{Policy, Record};
 use robosieve::program::Program;
+use robosieve::record::RecordValue;
 use robosieve::store::{Origin, SnapshotTime, Store};
 
 use crate::args::InspectArgs;
@@ -119,8 +120,8 @@ fn inspect_policy(policy: &Policy, out: &mut impl Write) -> io::Result<()> {
         }
     }
     for record in policy.records() {
-        let scope = record.group().map_or(String::new(), |group| format!(" (group {group})"));
-        writeln!(out, "record line {:>4} {}: {}{scope}", record.line(), record.kind().key(), to_terminal_text(record.value()))?;
+        write!(out, "record line {:>4} {}: {}", record.line(), record.kind().key(), to_terminal_text(record.value()))?;
+        writeln!(out, " ({}{})", scope(&record), meaning(&record))?;
     }
     for finding in policy.findings() {
         match finding.line {
@@ -129,6 +130,46 @@ fn inspect_policy(policy: &Policy, out: &mut impl Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// To whom a record speaks.
+fn scope(record: &Record<'_>) -> String {
+    match record.group() {
+        Some(group) => format!("group {group}"),
+        None if record.kind().is_grouped() => "before any group: to nobody".to_owned(),
+        None => "site".to_owned(),
+    }
+}
+
+/// What a record says, behind a semicolon, where that is more than its text.
+fn meaning(record: &Record<'_>) -> String {
+    let words = |words: &[&[u8]]| words.iter().map(|word| to_terminal_text(word).into_owned()).collect::<Vec<_>>().join(", ");
+    let path = |path: Option<&[u8]>| path.map_or("every path".to_owned(), |path| to_terminal_text(path).into_owned());
+    let text = match record.parsed() {
+        None => "malformed".to_owned(),
+        Some(RecordValue::CrawlDelay(seconds)) => format!("{seconds} s"),
+        Some(RecordValue::RequestRate(rate)) => {
+            let window = rate.window.map_or(String::new(), |window| format!(", {window}"));
+            format!("{} in {} s{window}", rate.requests, rate.seconds)
+        }
+        Some(RecordValue::VisitTime(window)) => window.to_string(),
+        Some(RecordValue::CleanParam(clean)) => format!("{} on {}", words(&clean.parameters), path(clean.path)),
+        Some(RecordValue::ContentSignal(signals)) => {
+            let signal = |key: &[u8], value: &[u8]| format!("{}={}", to_terminal_text(key), to_terminal_text(value));
+            signals.iter().map(|each| signal(each.key, each.value)).collect::<Vec<_>>().join(", ")
+        }
+        Some(RecordValue::ContentUsage(usage)) => {
+            let stated: Vec<String> = usage
+                .members
+                .iter()
+                .filter_map(|member| Some(format!("{} {}", to_terminal_text(member.key), member.preference()?)))
+                .collect();
+            let stated = if stated.is_empty() { "nothing stated".to_owned() } else { stated.join(", ") };
+            format!("{stated} on {}", path(usage.path))
+        }
+        _ => return String::new(),
+    };
+    format!("; {text}")
 }
 
 fn print_program(body: &[u8], args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {

@@ -13,9 +13,10 @@ use robosieve::form::OriginKey;
 use robosieve::io::directory::LeftOut;
 use robosieve::io::manifest::{Manifest, Report, add_inputs};
 use robosieve::io::text::to_terminal_text;
-use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
+use robosieve::store::{Preferences, Store};
 use robosieve::url::{Url, origins_of_name};
+use robosieve::usage::UsageKey;
 
 use crate::args::PolicyArgs;
 use crate::exit::{Failure, say, shown};
@@ -48,6 +49,12 @@ pub fn load_for_questions(args: &PolicyArgs, dialects: &[Dialect]) -> Result<Vec
         true => load_all(&PolicyArgs { any_origin: true, ..args.clone() }, dialects),
         false => load_all(args, dialects),
     }
+}
+
+/// What the policies state about each use, in every dialect they are read in.
+pub fn preferences(stores: &[Store], keys: &[&UsageKey]) -> Result<Vec<Preferences>, Failure> {
+    let each = keys.iter().flat_map(|key| stores.iter().map(|store| store.preferences(key)));
+    Ok(each.collect::<Result<_, _>>()?)
 }
 
 fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
@@ -113,7 +120,7 @@ pub fn open_manifest(path: &Path) -> Result<Manifest, Failure> {
 
 /// A store in memory whose one policy answers for every origin.
 pub fn one_for_all(body: Vec<u8>, outcome: Outcome, dialect: Dialect, options: Options) -> Result<Store, Failure> {
-    let mut builder = Builder::new(dialect).options(options).keep_bodies(false);
+    let mut builder = Builder::new(dialect).options(options);
     builder.add_any(Record::body(body).with_outcome(outcome));
     Ok(builder.finish()?.open()?)
 }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use robosieve::agent::Agent;
 use robosieve::decision::Reason;
 use robosieve::io::text::to_terminal_text;
-use robosieve::pipeline::{Asked, Evaluator, Reading, Summary, Tally};
+use robosieve::pipeline::{Asked, AskedUsage, Evaluator, Reading, Summary, Tally, UsageTally};
+use robosieve::usage::UsageKey;
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure, say, shown};
@@ -31,6 +32,8 @@ pub struct Kept {
     pub rows: u64,
     /// Rows without an answer, and what was to become of them.
     pub undecided: u64,
+    /// Rows left out for a use that is unwanted.
+    pub opted_out: u64,
     pub what: UndecidedArg,
 }
 
@@ -53,12 +56,16 @@ impl Report {
         for (agents, reasons) in self.reasons(evaluator) {
             say!("unresolved ({agents}): {reasons}");
         }
+        self.print_usages(evaluator);
         self.print_assumptions(evaluator);
         if self.escaped > 0 {
             say!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
         }
         if let Some(kept) = &self.kept {
             say!("{} rows pass", grouped(kept.rows));
+            if kept.opted_out > 0 {
+                say!("{} rows left out for a use that is unwanted (n), and for no verdict", grouped(kept.opted_out));
+            }
             if kept.undecided > 0 {
                 let reasons = self.reasons(evaluator).into_iter().map(|(_, reasons)| reasons).next().unwrap_or_default();
                 say!("{}", undecided_line(kept.undecided, self.summary.rows, &reasons, &kept.what));
@@ -122,6 +129,34 @@ impl Report {
         texts.into_iter().map(|(agents, text)| (names(agents), text)).collect()
     }
 
+    /// What is stated about uses, once for agents to whom it is the same.
+    fn print_usages(&self, evaluator: &Evaluator<'_>) {
+        let columns: Vec<Asked<'_, '_>> = evaluator.columns().collect();
+        let mut lines: Vec<(&UsageKey, String, Vec<String>)> = Vec::new();
+        for (asked, tally) in evaluator.usages().zip(&self.summary.usages) {
+            let none = self.summary.rows - tally.yes - tally.no;
+            let counts = format!("y {}, n {}, nothing stated {}", grouped(tally.yes), grouped(tally.no), grouped(none));
+            let agent = to_terminal_text(name(&columns[asked.column]).as_bytes()).into_owned();
+            match lines.iter_mut().find(|(key, known, _)| *key == asked.key && *known == counts) {
+                Some((_, _, agents)) => agents.push(agent),
+                None => lines.push((asked.key, counts, vec![agent])),
+            }
+        }
+        for (key, counts, agents) in &lines {
+            let agents = if agents.len() == columns.len() { "every agent".to_owned() } else { agents.join(", ") };
+            say!("usage {key} ({agents}): {counts}");
+        }
+        for key in lines.iter().map(|line| line.0).filter(|key| !UsageKey::VOCABULARY.contains(&key.name())) {
+            let is_stated = |(asked, tally): (AskedUsage<'_, '_>, &UsageTally)| asked.key == key && tally.yes + tally.no > 0;
+            if !evaluator.usages().zip(&self.summary.usages).any(is_stated) {
+                say!(
+                    "note: no policy met states anything about {key}, which is not in the AIPREF vocabulary ({})",
+                    UsageKey::VOCABULARY.join(", ")
+                );
+            }
+        }
+    }
+
     fn print_assumptions(&self, evaluator: &Evaluator<'_>) {
         let summary = &self.summary;
         if summary.undated > 0 {
@@ -156,7 +191,12 @@ impl Report {
 
     fn json(&self, args: &RunArgs, evaluator: &Evaluator<'_>) -> Value {
         let store = evaluator.store();
-        let agents: Vec<Value> = evaluator.columns().zip(&self.summary.agents).map(|(asked, tally)| column_json(&asked, tally)).collect();
+        let mut agents: Vec<Value> =
+            evaluator.columns().zip(&self.summary.agents).map(|(asked, tally)| column_json(&asked, tally)).collect();
+        for (asked, tally) in evaluator.usages().zip(&self.summary.usages) {
+            let none = self.summary.rows - tally.yes - tally.no;
+            agents[asked.column]["usage"][asked.key.name()] = json!({ "y": tally.yes, "n": tally.no, "none": none });
+        }
         let mut value = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "policies": args.policies.policies.to_string_lossy(),
@@ -178,6 +218,9 @@ impl Report {
         if let Some(kept) = &self.kept {
             value["kept"] = json!(kept.rows);
             value["undecided"] = json!(kept.undecided);
+            if evaluator.usages().len() > 0 {
+                value["opted_out"] = json!(kept.opted_out);
+            }
         }
         value
     }

@@ -185,6 +185,7 @@ struct Ranked<'p> {
     allows: bool,
     pattern: &'p [u8],
     value: &'p [u8],
+    specificity: u32,
     /// Its place in the order of precedence of the whole policy.
     order: u32,
     /// The same for rules that match the same and have the same verdict.
@@ -207,14 +208,15 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
                 allows: rule.allows(),
                 pattern,
                 value: rule.value(),
+                specificity: rule.specificity(),
                 order: 0,
                 content: *contents.entry((spelling(form, pattern, rule.value()), rule.allows())).or_insert(next),
             })
         })
         .collect();
     let mut order: Vec<&mut Ranked> = rules.iter_mut().flatten().collect();
-    // The pattern's length is its specificity. Of rules equal in both, the first in the file is reported, so it ranks above the others.
-    order.sort_unstable_by_key(|rule| (rule.pattern.len(), rule.allows, std::cmp::Reverse(rule.id)));
+    // Of rules equal in specificity and verdict, the first in the file is reported, so it ranks above the others.
+    order.sort_unstable_by_key(|rule| (rule.specificity, rule.allows, std::cmp::Reverse(rule.id)));
     for (place, rule) in order.into_iter().enumerate() {
         rule.order = place as u32;
     }

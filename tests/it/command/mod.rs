@@ -11,6 +11,7 @@ mod manifest;
 mod outputs;
 mod readings;
 mod rows;
+mod usage;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
