@@ -1,5 +1,6 @@
 //! The integration tests, one binary.
 
+mod claims;
 mod command;
 mod corpus;
 mod format;
@@ -9,5 +10,6 @@ mod layers;
 mod oracle;
 mod pipeline;
 mod readme;
+mod regressions;
 mod sample;
 mod store;
