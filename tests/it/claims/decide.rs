@@ -109,7 +109,8 @@ impl<'p> Case<'p> {
             for raw in targets {
                 let right = self.right(bound.as_deref(), raw);
                 if let Some(oracle) = oracle {
-                    assert_eq!(self.answer(right), oracle_answer(oracle, &asked.agent, raw), "{asked:?} {}", raw.escape_ascii());
+                    let url = [b"https://example.com", &raw[..]].concat();
+                    assert_eq!(self.answer(right), right_answer(oracle, &asked.agent, &url), "{asked:?} {}", raw.escape_ascii());
                 }
                 for (program, (options, _)) in programs.iter().zip(&self.programs) {
                     let decision = decide(program, &asked.agent, raw);
@@ -217,9 +218,10 @@ fn decide(program: &Program<'_>, agent: &Agent, raw: &[u8]) -> Decision {
     decision
 }
 
-fn oracle_answer(oracle: &Oracle, agent: &Agent, raw: &[u8]) -> (Verdict, Reason, u32) {
+/// The oracle's answer in the engine's words: verdict, reason, line.
+pub fn right_answer(oracle: &Oracle, agent: &Agent, url: &[u8]) -> (Verdict, Reason, u32) {
     let tokens: Vec<&str> = agent.tokens().iter().map(String::as_str).collect();
-    let answer = oracle.decide(&tokens, agent.star(), &[b"https://example.com", raw].concat());
+    let answer = oracle.decide(&tokens, agent.star(), url);
     let verdict = match answer.verdict {
         oracle::Verdict::Allow => Verdict::Allow,
         oracle::Verdict::Disallow => Verdict::Disallow,
