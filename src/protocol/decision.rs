@@ -109,6 +109,14 @@ impl RuleId {
         RuleId(index)
     }
 
+    /// The id of the rule at `index`, if a rule can stand there.
+    pub(crate) const fn checked(index: u32) -> Option<RuleId> {
+        match index {
+            u32::MAX => None,
+            index => Some(RuleId(index)),
+        }
+    }
+
     /// The rule's index, if there is a rule.
     pub const fn index(self) -> Option<u32> {
         match self.0 {

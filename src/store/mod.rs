@@ -20,6 +20,7 @@ mod preferences;
 pub mod replace;
 mod tables;
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -336,7 +337,7 @@ impl Store {
         if !entry.is_sound() {
             return Err(Corrupt::new("checksum of a body"));
         }
-        zstd::bulk::decompress(entry.octets, entry.raw_len as usize).map_err(|_| Corrupt::new("compressed body"))
+        decompressed(entry.octets, entry.raw_len).ok_or(Corrupt::new("compressed body"))
     }
 
     fn entry(&self, index: usize, data: usize, at: usize) -> Option<Index<'_>> {
@@ -372,6 +373,16 @@ impl Store {
         }
         self.body(snapshot).map(drop)
     }
+}
+
+/// The octets that were compressed, `raw_len` of them. Memory grows with what is there: a length that is a lie, with a checksum that agrees, is never
+/// allocated.
+fn decompressed(octets: &[u8], raw_len: u64) -> Option<Vec<u8>> {
+    const TRUSTED_LEN: u64 = 1 << 20;
+    let mut raw = Vec::with_capacity(raw_len.min(TRUSTED_LEN) as usize);
+    let decoder = zstd::stream::read::Decoder::with_buffer(octets).ok()?;
+    decoder.take(raw_len.saturating_add(1)).read_to_end(&mut raw).ok()?;
+    (raw.len() as u64 == raw_len).then_some(raw)
 }
 
 /// An origin that the store has snapshots of.

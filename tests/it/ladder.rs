@@ -12,6 +12,7 @@ use robosieve::policy::Policy;
 use robosieve::program::{Binding, Detail, Program, Rung};
 use robosieve::url::Url;
 
+pub use crate::claims::decide::right_answer;
 use crate::corpus;
 use crate::oracle::{self, Oracle};
 
@@ -84,19 +85,6 @@ fn decide(program: &Program<'_>, agent: &Agent, rest: &[u8], scratch: &mut Scrat
     let allows = matcher.allows(rest, scratch).unwrap();
     assert_eq!(allows, decision.verdict == Verdict::Allow, "verdict and decision differ on {}\n{program:#}", rest.escape_ascii());
     decision
-}
-
-/// The oracle's answer in the engine's words.
-pub fn right_answer(oracle: &Oracle, agent: &Agent, url: &[u8]) -> Answer {
-    let tokens: Vec<&str> = agent.tokens().iter().map(String::as_str).collect();
-    let answer = oracle.decide(&tokens, agent.star(), url);
-    let verdict = match answer.verdict {
-        oracle::Verdict::Allow => Verdict::Allow,
-        oracle::Verdict::Disallow => Verdict::Disallow,
-        oracle::Verdict::Unresolved => Verdict::Unresolved,
-    };
-    let reason = Reason::ALL.into_iter().find(|reason| reason.name() == answer.reason).unwrap();
-    (verdict, reason, answer.line)
 }
 
 fn agents() -> [Agent; 4] {

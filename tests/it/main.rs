@@ -1,6 +1,7 @@
 //! The integration tests, one binary.
 
 mod analyse;
+mod claims;
 mod command;
 mod conformance;
 mod corpus;
@@ -12,6 +13,7 @@ mod layers;
 mod oracle;
 mod pipeline;
 mod readme;
+mod regressions;
 mod sample;
 mod store;
 mod usage;

@@ -157,7 +157,7 @@ impl<'p> Matcher<'p> {
             return Some(Decision::new(Verdict::Allow, Reason::RobotsTxt));
         }
         let verdict = if self.rules.block.level(rank)? % 2 == 0 { Verdict::Allow } else { Verdict::Disallow };
-        Some(Decision::by_rule(verdict, RuleId::new(self.rules.map.get(rank as usize - 1)?)))
+        Some(Decision::by_rule(verdict, RuleId::checked(self.rules.map.get(rank as usize - 1)?)?))
     }
 
     fn level_of_value(&self, value: u32) -> Option<u32> {
