@@ -186,7 +186,7 @@ fn times_and_final_urls_show_in_inspect() {
     assert_eq!(
         snapshots,
         [
-            "snapshot observed 2026-01-01T00:00:00Z, fetch 200, 28 octets, 28 read",
+            "snapshot observed 2026-01-01T00:00:00Z, fetch 200, 29 octets, 29 read",
             "snapshot observed 2026-01-02T00:00:00Z, fetch 200, 0 octets, 0 read",
             "snapshot observed 2026-01-03T00:00:00Z, fetch unreachable, 0 octets, 0 read",
         ]
@@ -387,7 +387,7 @@ fn what_is_no_manifest() {
     place.run("compile -o store.rsieve --manifest none.jsonl").fails(&["none.jsonl"]);
     place.run("compile -o store.rsieve --manifest robots").fails(&["robots", "directory"]);
     place.run("compile -o store.rsieve urls.txt").fails(&["urls.txt", "--manifest", "directory"]);
-    place.run("compile -o store.rsieve").fails(&["--manifest", "INPUT"]);
+    place.run("compile -o store.rsieve").fails(&["INPUT"]);
     place.write("empty.jsonl", "");
     place.run("compile -o store.rsieve empty.jsonl").fails(&["nothing to compile"]);
     assert!(!place.path("store.rsieve").exists());
