@@ -114,13 +114,12 @@ fn a_store_without_bodies_says_what_to_do() {
     assert!(error.contains("--no-bodies"), "{error}");
 }
 
-/// Half a million octets of records that all agents share, and of one statement: neither is compared with itself.
+/// A statement of very many keys, and a group of very many agents and records: neither is compared with itself.
 #[test]
 fn large_statements_are_read() {
     let keys: String = (0..60_000).map(|index| format!("a{index}=n,")).collect();
     let mut robots = format!("User-agent: *\nContent-Usage: {keys}train-ai=y\n");
     (0..4_000).for_each(|index| robots.push_str(&format!("User-agent: b{index}\nContent-Usage: /{index}* train-ai=n\n")));
-    assert!(robots.len() < 512_000 + 200_000);
     let store = store(RFC9309.with_byte_limit(None), &[("e.example", of_text(&robots))]);
     let agents = ["b3999", "b0"].map(|token| Agent::token(token).unwrap());
     let list = "http://e.example/\nhttp://e.example/39991\n";
