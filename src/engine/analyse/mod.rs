@@ -282,28 +282,29 @@ impl std::fmt::Display for Exceeded {
 
 impl std::error::Error for Exceeded {}
 
-/// A set of ASCII octets. Canonical patterns have no others.
+/// The octets that rules name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Octets(u128);
+struct Octets([u128; 2]);
 
 impl Octets {
     fn of(parts: &Parts) -> Octets {
-        let of_segment = |Segment { octets, in_query }: &Segment| {
-            Octets(Octets::in_text(octets).0 | Octets::in_text(in_query.as_deref().unwrap_or_default()).0)
-        };
-        Octets::all(parts.segments.iter().map(of_segment).chain([Octets::in_text(&parts.prefix)]))
+        let segments =
+            parts.segments.iter().flat_map(|Segment { octets, in_query }| [Some(octets), in_query.as_ref()].into_iter().flatten());
+        Octets::all(segments.chain([&parts.prefix]).map(|text| Octets::in_text(text)))
     }
 
     fn in_text(text: &[u8]) -> Octets {
-        Octets(text.iter().filter(|octet| octet.is_ascii()).fold(0, |set, octet| set | 1 << octet))
+        let mut set = Octets::default();
+        text.iter().for_each(|octet| set.0[usize::from(octet >> 7)] |= 1 << (octet & 127));
+        set
     }
 
     fn all(sets: impl Iterator<Item = Octets>) -> Octets {
-        sets.fold(Octets::default(), |all, set| Octets(all.0 | set.0))
+        sets.fold(Octets::default(), |Octets([a, b]), Octets([c, d])| Octets([a | c, b | d]))
     }
 
     fn contains(self, octet: u8) -> bool {
-        octet.is_ascii() && self.0 >> octet & 1 == 1
+        self.0[usize::from(octet >> 7)] >> (octet & 127) & 1 == 1
     }
 }
 
