@@ -76,7 +76,8 @@ pub enum Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Units for the whole policy. A unit is an octet decided or a position of a rule computed: some nanoseconds each.
+    /// Units for the whole policy. A unit is an octet decided, an eighth of a star that a decision may have to move, or a position of a rule computed:
+    /// some nanoseconds for most files, and a third of a microsecond for those made to hurt.
     pub work: u64,
     /// Units for one exact search, which holds some 16 octets for each.
     pub search: u64,
@@ -141,6 +142,10 @@ pub struct Analysis<'p> {
     named: Vec<Octets>,
     /// The octets that the rules of each rule set name.
     named_in_sets: Vec<Octets>,
+    /// The stars of the rules of each rule set.
+    stars_in_sets: Vec<usize>,
+    /// The stars of all rules.
+    star_count: usize,
 }
 
 impl<'p> Analysis<'p> {
@@ -155,8 +160,23 @@ impl<'p> Analysis<'p> {
             groups.iter().map(|group| Octets::all(named[group.start as usize..group.end as usize].iter().copied())).collect();
         let named_in_sets = sets.iter().map(|set| Octets::all(set.iter().map(|&group| in_groups[group as usize]))).collect();
         let sets_of_groups = sets_of_groups(&sets, groups.len());
+        let stars = |rule: &Rule<'_>| rule.pattern().iter().filter(|octet| **octet == b'*').count();
+        let in_groups: Vec<usize> = policy.groups().map(|group| group.rules().map(|rule| stars(&rule)).sum()).collect();
+        let star_count = in_groups.iter().sum();
+        let stars_in_sets = sets.iter().map(|set| set.iter().map(|&group| in_groups[group as usize]).sum()).collect();
         let options = Options::default().with_detail(Detail::Rules).with_rung(Some(Rung::Backstop));
-        Analysis { rules, form, program: compile(policy, &options), sets, sets_of_groups, groups, named, named_in_sets }
+        Analysis {
+            rules,
+            form,
+            program: compile(policy, &options),
+            sets,
+            sets_of_groups,
+            groups,
+            named,
+            named_in_sets,
+            stars_in_sets,
+            star_count,
+        }
     }
 
     /// The groups of each rule set, by its number in the program of the policy.
