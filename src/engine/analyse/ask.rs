@@ -14,8 +14,9 @@ use crate::target::percent::Parts;
 /// The canonical targets that are robots.txt, as patterns.
 const EXEMPT: [&[u8]; 2] = [b"/robots.txt$", b"/robots.txt?"];
 
-/// A decision costs its octets and this.
+/// A decision costs its octets, this, and a share of the stars of all rules it looks at: an octet may move as many rules.
 const DECISION: usize = 32;
+const STARS_A_UNIT: usize = 8;
 
 /// Stars of a rule that are emptied one by one to make a witness short, and rules that are left out one by one to make a proof so.
 const SHORTENED: usize = 16;
@@ -209,7 +210,7 @@ impl Asked<'_, '_> {
 
     /// Asks the rule set for a canonical target: nothing if it is none, or if no rule decides.
     fn decide(&mut self, target: &[u8]) -> Option<Option<Decided>> {
-        self.run.spend(target.len() + DECISION)?;
+        self.run.spend(target.len() + DECISION + self.stars() / STARS_A_UNIT)?;
         let Some(raw) = self.run.language.raw(target) else {
             return Some(None);
         };
@@ -219,6 +220,12 @@ impl Asked<'_, '_> {
             Some(rule) => Some(Decided::Above(Above::Rule(rule))),
             None => (decision.reason == Reason::RobotsTxt).then_some(Decided::Above(Above::RobotsTxt)),
         })
+    }
+
+    /// The stars of all rules that a decision looks at.
+    fn stars(&self) -> usize {
+        let Analysis { stars_in_sets, star_count, .. } = self.run.analysis;
+        if self.matcher.rule_set().is_filtered() { *star_count } else { stars_in_sets[self.set as usize] }
     }
 
     fn named(&self, above: Above) -> Octets {

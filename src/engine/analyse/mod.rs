@@ -76,7 +76,8 @@ pub enum Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Units for the whole policy. A unit is an octet decided or a position of a rule computed: some nanoseconds each.
+    /// Units for the whole policy. A unit is an octet decided, an eighth of a star that a decision may have to move, or a position of a rule computed:
+    /// some nanoseconds for most files, and a third of a microsecond for those made to hurt.
     pub work: u64,
     /// Units for one exact search, which holds some 16 octets for each.
     pub search: u64,
@@ -141,6 +142,10 @@ pub struct Analysis<'p> {
     named: Vec<Octets>,
     /// The octets that the rules of each rule set name.
     named_in_sets: Vec<Octets>,
+    /// The stars of the rules of each rule set.
+    stars_in_sets: Vec<usize>,
+    /// The stars of all rules.
+    star_count: usize,
 }
 
 impl<'p> Analysis<'p> {
@@ -155,8 +160,23 @@ impl<'p> Analysis<'p> {
             groups.iter().map(|group| Octets::all(named[group.start as usize..group.end as usize].iter().copied())).collect();
         let named_in_sets = sets.iter().map(|set| Octets::all(set.iter().map(|&group| in_groups[group as usize]))).collect();
         let sets_of_groups = sets_of_groups(&sets, groups.len());
+        let stars = |rule: &Rule<'_>| rule.pattern().iter().filter(|octet| **octet == b'*').count();
+        let in_groups: Vec<usize> = policy.groups().map(|group| group.rules().map(|rule| stars(&rule)).sum()).collect();
+        let star_count = in_groups.iter().sum();
+        let stars_in_sets = sets.iter().map(|set| set.iter().map(|&group| in_groups[group as usize]).sum()).collect();
         let options = Options::default().with_detail(Detail::Rules).with_rung(Some(Rung::Backstop));
-        Analysis { rules, form, program: compile(policy, &options), sets, sets_of_groups, groups, named, named_in_sets }
+        Analysis {
+            rules,
+            form,
+            program: compile(policy, &options),
+            sets,
+            sets_of_groups,
+            groups,
+            named,
+            named_in_sets,
+            stars_in_sets,
+            star_count,
+        }
     }
 
     /// The groups of each rule set, by its number in the program of the policy.
@@ -282,28 +302,29 @@ impl std::fmt::Display for Exceeded {
 
 impl std::error::Error for Exceeded {}
 
-/// A set of ASCII octets. Canonical patterns have no others.
+/// The octets that rules name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Octets(u128);
+struct Octets([u128; 2]);
 
 impl Octets {
     fn of(parts: &Parts) -> Octets {
-        let of_segment = |Segment { octets, in_query }: &Segment| {
-            Octets(Octets::in_text(octets).0 | Octets::in_text(in_query.as_deref().unwrap_or_default()).0)
-        };
-        Octets::all(parts.segments.iter().map(of_segment).chain([Octets::in_text(&parts.prefix)]))
+        let segments =
+            parts.segments.iter().flat_map(|Segment { octets, in_query }| [Some(octets), in_query.as_ref()].into_iter().flatten());
+        Octets::all(segments.chain([&parts.prefix]).map(|text| Octets::in_text(text)))
     }
 
     fn in_text(text: &[u8]) -> Octets {
-        Octets(text.iter().filter(|octet| octet.is_ascii()).fold(0, |set, octet| set | 1 << octet))
+        let mut set = Octets::default();
+        text.iter().for_each(|octet| set.0[usize::from(octet >> 7)] |= 1 << (octet & 127));
+        set
     }
 
     fn all(sets: impl Iterator<Item = Octets>) -> Octets {
-        sets.fold(Octets::default(), |all, set| Octets(all.0 | set.0))
+        sets.fold(Octets::default(), |Octets([a, b]), Octets([c, d])| Octets([a | c, b | d]))
     }
 
     fn contains(self, octet: u8) -> bool {
-        octet.is_ascii() && self.0 >> octet & 1 == 1
+        self.0[usize::from(octet >> 7)] >> (octet & 127) & 1 == 1
     }
 }
 
