@@ -174,6 +174,9 @@ fn says(statement: &str) -> Option<Preference> {
     }
 }
 
+/// The tokens of a group, and what its records state with the specificity of each.
+type NaiveGroup<'a> = (Vec<&'a str>, Vec<(usize, Preference)>);
+
 fn naive(lines: &[Line], agent: &Agent, url: &str) -> Option<Preference> {
     let text: String = lines.iter().map(|line| line.text()).collect();
     let tokens: Vec<&str> = agent.tokens().iter().map(String::as_str).collect();
@@ -181,7 +184,7 @@ fn naive(lines: &[Line], agent: &Agent, url: &str) -> Option<Preference> {
     if answer.verdict != oracle::Verdict::Allow {
         return None;
     }
-    let mut groups: Vec<(Vec<&str>, Vec<(usize, Preference)>)> = Vec::new();
+    let mut groups: Vec<NaiveGroup<'_>> = Vec::new();
     let mut in_run = false;
     for &line in lines {
         match line {
