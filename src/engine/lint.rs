@@ -43,11 +43,17 @@ impl fmt::Display for Remark {
 pub fn lint(body: &[u8], dialect: &Dialect) -> Vec<Remark> {
     let policy = Policy::parse(body, dialect);
     let mut remarks: Vec<Remark> = policy.findings().iter().map(|finding| remark(finding.line, finding.code, String::new())).collect();
+    if remarks.iter().any(|remark| remark.code == FindingCode::Html) {
+        // What a page holds line by line is of no interest.
+        remarks.retain(|remark| remark.line == 0);
+        return remarks;
+    }
     long_lines(body, dialect, &mut remarks);
     let sets = RuleSets::of(&policy);
     conflicts(&policy, &sets, &mut remarks);
     lacking(&policy, &sets, &mut remarks);
-    differences(body, &policy, &mut remarks);
+    // What lies behind the limit is found as such, and not once more line by line.
+    differences(&body[..policy.read_len()], &policy, &mut remarks);
     proofs(&policy, &mut remarks);
     remarks.sort_by_key(|remark| (remark.line, remark.code));
     remarks.dedup();
@@ -162,23 +168,25 @@ struct Said {
     names: BTreeSet<Vec<u8>>,
     /// A rule: whether it allows, its value, and its patterns if those are comparable with RFC 9309's.
     rule: Option<(bool, Vec<u8>, Vec<Vec<u8>>)>,
-    /// The lines that name the agents whom it binds.
-    binds: BTreeSet<u32>,
+    /// The lines that name the agents whom it binds; of the first rule of a group alone.
+    binds: Option<BTreeSet<u32>>,
 }
 
 fn said(policy: &Policy) -> BTreeMap<u32, Said> {
     let mut lines: BTreeMap<u32, Said> = BTreeMap::new();
-    let new = || Said { names: BTreeSet::new(), rule: None, binds: BTreeSet::new() };
+    let new = || Said { names: BTreeSet::new(), rule: None, binds: None };
     for group in policy.groups() {
         for agent in group.agents() {
             lines.entry(agent.line()).or_insert_with(new).names.extend(token_of(&agent));
         }
         let named: BTreeSet<u32> = first_lines(&group);
-        for rule in group.rules() {
+        for (index, rule) in group.rules().enumerate() {
             let said = lines.entry(rule.line()).or_insert_with(new);
             let entry = said.rule.get_or_insert_with(|| (rule.allows(), rule.value().to_vec(), Vec::new()));
             entry.2.push(rule.pattern().to_vec());
-            said.binds.clone_from(&named);
+            if index == 0 {
+                said.binds = Some(named.clone());
+            }
         }
     }
     lines
@@ -228,10 +236,10 @@ fn difference(own: Option<&Said>, other: Option<&Said>, comparable: bool) -> Opt
         (None, Some((allows, value, _))) => Some(format!("reads the rule {}: {}", if *allows { "allow" } else { "disallow" }, text(value))),
         (Some(_), None) => Some("reads no rule".to_owned()),
         (Some((_, value, patterns)), Some((_, other_value, other_patterns))) => {
-            let binds = |said: Option<&Said>| said.map(|said| said.binds.clone());
+            let binds = |said: Option<&Said>| said.and_then(|said| said.binds.clone());
             if value != other_value {
                 Some(format!("reads the value {}", text(other_value)))
-            } else if binds(own) != binds(other) {
+            } else if binds(own).is_some() && binds(own) != binds(other) {
                 Some("takes it to bind the agents of other lines".to_owned())
             } else if patterns.len() < other_patterns.len() && value.windows(10).any(|part| part == b"/index.htm") {
                 Some("takes it for the folder too".to_owned())
@@ -337,7 +345,10 @@ mod tests {
 
     #[test]
     fn files_as_a_whole() {
-        assert_eq!(codes("<!DOCTYPE html>\n<html>\n")[0], (0, "html"));
+        assert_eq!(codes("<!DOCTYPE html>\n<html>\n"), [(0, "html")]);
+        let over = format!("User-agent: *\nDisallow: /a\n{}Disallow: /b\nDisallow: /c\n", "#x\n".repeat(170_667));
+        assert_eq!(codes(&over)[0], (0, "over-limit"));
+        assert!(codes(&over).iter().all(|(_, code)| ["over-limit", "cut-line"].contains(code)), "{:?}", codes(&over));
         let long = format!("User-agent: *\nDisallow: /{}\n", "x".repeat(17_000));
         assert!(codes(&long).contains(&(2, "long-line")), "{:?}", codes(&long));
     }
