@@ -142,7 +142,7 @@ pub struct Analysis<'p> {
     named: Vec<Octets>,
     /// The octets that the rules of each rule set name.
     named_in_sets: Vec<Octets>,
-    /// The stars of the rules of each rule set.
+    /// The stars of the rules of each rule set, runs of them as one.
     stars_in_sets: Vec<usize>,
     /// The stars of all rules.
     star_count: usize,
@@ -160,7 +160,7 @@ impl<'p> Analysis<'p> {
             groups.iter().map(|group| Octets::all(named[group.start as usize..group.end as usize].iter().copied())).collect();
         let named_in_sets = sets.iter().map(|set| Octets::all(set.iter().map(|&group| in_groups[group as usize]))).collect();
         let sets_of_groups = sets_of_groups(&sets, groups.len());
-        let stars = |rule: &Rule<'_>| rule.pattern().iter().filter(|octet| **octet == b'*').count();
+        let stars = |rule: &Rule<'_>| rule.pattern().windows(2).filter(|two| two[0] == b'*' && two[1] != b'*').count();
         let in_groups: Vec<usize> = policy.groups().map(|group| group.rules().map(|rule| stars(&rule)).sum()).collect();
         let star_count = in_groups.iter().sum();
         let stars_in_sets = sets.iter().map(|set| set.iter().map(|&group| in_groups[group as usize]).sum()).collect();
