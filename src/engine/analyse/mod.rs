@@ -85,7 +85,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { work: 20_000_000, search: 500_000 }
+        Budget { work: 2_000_000, search: 200_000 }
     }
 }
 
