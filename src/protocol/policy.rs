@@ -232,7 +232,7 @@ impl FindingCode {
             FindingCode::TokenTail => "what stands behind the token does not count: write the token alone",
             FindingCode::NoColon => "there is no colon behind the key: write key: value",
             FindingCode::MisspelledKey => {
-                "the key is misspelled, and most crawlers leave the line out: write user-agent, allow or disallow"
+                "the key is misspelled, and many crawlers leave the line out: write user-agent, allow or disallow"
             }
             FindingCode::UnknownKey => "the protocol does not know this key: crawlers leave the line out",
             FindingCode::MatchesNothing => "the rule matches nothing: let it begin with / or *",

@@ -1,6 +1,6 @@
 //! The agents that are asked for.
 
-use robosieve::agent::{Agent, Preset, preset, presets};
+use robosieve::agent::{Agent, Preset, lookup, preset, presets};
 
 use crate::args::AgentArgs;
 use crate::exit::{Failure, say, shown};
@@ -28,10 +28,31 @@ pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
             }
         }
     }
+    if args.profiles {
+        agents = agents
+            .into_iter()
+            .map(|agent| Agent::crawler_profile(agent.name()).filter(|_| agent.header().is_none()).unwrap_or(agent))
+            .collect();
+    } else {
+        note_profiles(&agents);
+    }
     if agents.is_empty() {
         return Err(Failure::new("no agent to ask for: give --agent TOKEN, --agent @PRESET, --user-agent HEADER or --agent-file FILE"));
     }
     Ok(agents)
+}
+
+/// Says which agents are known to follow other groups than a plain token does.
+fn note_profiles(agents: &[Agent]) {
+    let differs =
+        |agent: &&Agent| agent.header().is_none() && lookup(agent.name()).is_some_and(|known| !known.star || !known.fallback.is_empty());
+    let names: Vec<&str> = agents.iter().filter(differs).map(Agent::name).collect();
+    if !names.is_empty() {
+        say!(
+            "robosieve: {} are documented to fall back to other groups or to pass over those for `*`: --profiles asks so, `robosieve agents TOKEN` says how",
+            names.join(", ")
+        );
+    }
 }
 
 /// The preset that `@name` or `name` stands for.

@@ -75,8 +75,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the URLs on which two dialects disagree, and why
     #[command(
-        after_help = "POLICIES and URLS are as for eval. The causes: url, origin, access, robots-txt, group, line, octets, specificity; a line each at\n\
-        the end says what they mean and how often they were met.\n\nExample:\n  \
+        after_help = "POLICIES and URLS are as for eval. The causes: url, origin, access, robots-txt, group, line, octets, specificity. The summary says\n\
+        what those that were met mean, and how often.\n\nExample:\n  \
         robosieve diff --dialects rfc9309,google policies.rsieve urls.txt --agent Googlebot"
     )]
     Diff(DiffArgs),
@@ -103,6 +103,9 @@ pub struct AgentArgs {
     /// Ask for the token of this whole User-Agent header (repeatable)
     #[arg(long = "user-agent", value_name = "HEADER")]
     pub user_agents: Vec<String>,
+    /// Ask for known crawlers as their operators document them: some fall back to other groups, some pass over those for `*`
+    #[arg(long)]
+    pub profiles: bool,
     /// Ask for the tokens and presets in this file, one a line; `#` starts a comment
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub agent_file: Vec<PathBuf>,
@@ -164,9 +167,9 @@ pub struct CheckArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// A table
+    /// For people
     Text,
-    /// An object a URL and agent
+    /// JSON lines, for programs
     Json,
 }
 
@@ -305,9 +308,9 @@ pub struct InspectArgs {
     /// Print every node and state of the automata as well
     #[arg(long)]
     pub automata: bool,
-    /// How a robots.txt is read
-    #[arg(long, default_value = "rfc9309", value_parser = dialect, value_name = "NAME")]
-    pub dialect: Dialect,
+    /// How robots.txt is read: rfc9309, google or scrapy [default: rfc9309, or what a store was compiled in]
+    #[arg(long, value_parser = dialect, value_name = "NAME")]
+    pub dialect: Option<Dialect>,
 }
 
 #[derive(Debug, Args)]

@@ -29,7 +29,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
         None => Vec::new(),
     };
     if args.robots.is_some() {
-        note_body(&body);
+        policies::note_body(&body);
     }
     let options = Options::default().with_detail(Detail::Rules);
     let dialects = match args.reading.dialects() {
@@ -76,16 +76,6 @@ fn ask<'s>(source: &mut dyn Source<'s>, evaluator: &Evaluator<'s>, mut sink: imp
     })?;
     io::stdout().flush().map_err(|error| Failure::of(STDOUT, &error))?;
     Ok(summary)
-}
-
-/// A fetch that failed leaves an empty file or a page: both let everything through, which nobody may have meant.
-fn note_body(body: &[u8]) {
-    let start = body.trim_ascii_start();
-    if start.is_empty() {
-        say!("robosieve: the robots.txt is empty: if its fetch failed, say so with --status");
-    } else if start[0] == b'<' {
-        say!("robosieve: the robots.txt looks like a page (HTML), and no rule of it counts: if its fetch failed, say so with --status");
-    }
 }
 
 /// 2 outranks 1: an answer that nobody has is not to be mistaken for a refusal.

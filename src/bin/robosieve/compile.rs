@@ -12,7 +12,7 @@ use robosieve::store::replace::Replacement;
 
 use crate::args::CompileArgs;
 use crate::exit::{Exit, Failure, say, shown};
-use crate::policies::{add, is_manifest, is_store, open_manifest, report_conflicts, report_inputs};
+use crate::policies::{NOTHING_TO_COMPILE, add, is_manifest, is_store, open_manifest, report_conflicts, report_inputs};
 use crate::summary::grouped;
 
 pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
@@ -35,9 +35,7 @@ pub fn run(args: &CompileArgs) -> Result<Exit, Failure> {
     let built = builder.finish()?;
     report_conflicts(built.report());
     if built.report().record_count == 0 {
-        return Err(Failure::new(
-            "nothing to compile: no file in the given directories is named by an origin, and no line of a manifest can be used",
-        ));
+        return Err(Failure::new(NOTHING_TO_COMPILE));
     }
     let len = built.write_into(replacement).map_err(failed)?;
     let report = built.report();

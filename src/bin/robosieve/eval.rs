@@ -21,7 +21,9 @@ use crate::{agents, policies};
 
 pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
     let format = args.output.as_deref().map(|path| output_format(path, args.output_format)).transpose()?;
-    Output::all_apart(&[args.output.as_deref(), args.run.summary_json.as_deref()], &kept(&args.run))?;
+    let outputs = [args.output.as_deref(), args.run.summary_json.as_deref()];
+    Output::all_apart(&outputs, &kept(&args.run))?;
+    Output::all_apart(&outputs, &[&args.run.urls])?;
     let output = args.output.as_deref().map(Output::create).transpose()?;
     with_evaluator(&args.run, |evaluator, report| {
         let Some((output, format)) = output.zip(format) else {
@@ -69,7 +71,7 @@ fn output_format(path: &Path, given: Option<OutputFormat>) -> Result<OutputForma
     }
 }
 
-/// What a run reads and must keep. The list may be replaced: it is mapped, and its successor complete.
+/// What a run reads and must keep beside the list, which only a filter may replace by what passes.
 pub fn kept(args: &RunArgs) -> Vec<&Path> {
     std::iter::once(&args.policies.policies).chain(&args.agents.agent_file).map(|path| path.as_path()).collect()
 }

@@ -17,6 +17,7 @@ use robosieve::url::{BadUrl, Url};
 
 use crate::args::{CheckFormat, ExplainArgs};
 use crate::exit::{Exit, Failure};
+use crate::inspect::{date, time_text};
 use crate::output::Output;
 use crate::{agents, policies};
 
@@ -227,7 +228,15 @@ impl<'a> Steps<'a> {
 
 fn snapshot_json(snapshot: &Snapshot<'_>) -> Value {
     json!({
-        "time": time_text(snapshot.time()),
+        "time": match snapshot.time() {
+            SnapshotTime::Undated => Value::Null,
+            SnapshotTime::Effective(seconds) | SnapshotTime::Observed(seconds) => json!(date(seconds)),
+        },
+        "time_kind": match snapshot.time() {
+            SnapshotTime::Undated => "undated",
+            SnapshotTime::Effective(_) => "effective",
+            SnapshotTime::Observed(_) => "observed",
+        },
         "outcome": snapshot.outcome().to_string(),
         "final_url": to_text(snapshot.final_url()).0,
         "octets": snapshot.body_len(),
@@ -260,15 +269,6 @@ fn token_text(token: Option<LineToken<'_>>) -> String {
         Some(LineToken::Star) => "*".to_owned(),
         Some(LineToken::Product(token)) => to_terminal_text(token).into_owned(),
         None => "(nobody)".to_owned(),
-    }
-}
-
-/// When a snapshot is from, as people read it.
-pub fn time_text(time: SnapshotTime) -> String {
-    match time {
-        SnapshotTime::Undated => "undated".to_owned(),
-        SnapshotTime::Effective(seconds) => format!("effective {seconds} s after 1970"),
-        SnapshotTime::Observed(seconds) => format!("observed {seconds} s after 1970"),
     }
 }
 

@@ -18,6 +18,8 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         UndecidedArg::Drop | UndecidedArg::Keep | UndecidedArg::Error => None,
     };
     Output::all_apart(&[Some(&args.output), undecided_path, args.run.summary_json.as_deref()], &kept(&args.run))?;
+    // A list may be replaced by what passes, and by nothing else.
+    Output::all_apart(&[undecided_path, args.run.summary_json.as_deref()], &[&args.run.urls])?;
     let out = RefCell::new(Output::create(&args.output)?);
     let undecided_out = match &args.undecided {
         UndecidedArg::File(path) if path == Path::new("-") => {

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use robosieve::agent::LineToken;
 use robosieve::compile::{Options, compile};
+use robosieve::dialect::RFC9309;
 use robosieve::io::text::to_terminal_text;
 use robosieve::policy::{Policy, Record};
 use robosieve::program::Program;
@@ -16,7 +17,7 @@ use crate::args::InspectArgs;
 use crate::compile::rungs;
 use crate::exit::{Exit, Failure, shown};
 use crate::output::Output;
-use crate::policies::{is_store, origin_url, read_robots};
+use crate::policies::{is_store, origin_key, read_robots};
 use crate::summary::grouped;
 
 pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
@@ -25,12 +26,17 @@ pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(format!("{} is a directory: inspect one of its files, or a store made of it", shown(&args.policies))));
     }
     if is_store(&args.policies)? {
-        inspect_store(&Store::open(&args.policies)?, args, &mut out)?;
+        let store = Store::open(&args.policies)?;
+        let store = match args.dialect.filter(|dialect| dialect.name != store.dialect().name) {
+            Some(dialect) => store.recompiled(dialect)?,
+            None => store,
+        };
+        inspect_store(&store, args, &mut out)?;
     } else if args.origin.is_some() {
         return Err(Failure::new("--origin goes with a store; a robots.txt has no other policy"));
     } else {
         let body = read_robots(&args.policies)?;
-        inspect_policy(&Policy::parse(&body, &args.dialect), &mut out)?;
+        inspect_policy(&Policy::parse(&body, &args.dialect.unwrap_or(RFC9309)), &mut out)?;
         print_program(&body, args, &mut out)?;
     }
     out.commit()?;
@@ -39,7 +45,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
 
 fn inspect_store(store: &Store, args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {
     if let Some(origin) = &args.origin {
-        let key = origin_url(origin)?;
+        let key = origin_key(origin, store.dialect().form.origin())?;
         let origin = store.find(key.as_bytes())?.ok_or_else(|| Failure::new(format!("the store has no policy for {key}")))?;
         return inspect_origin(store, &origin, args, out);
     }
@@ -71,11 +77,7 @@ fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &
     writeln!(out, "origin {}", to_terminal_text(origin.key()))?;
     for snapshot in origin.snapshots() {
         let snapshot = snapshot?;
-        let time = match snapshot.time() {
-            SnapshotTime::Undated => "undated".to_owned(),
-            SnapshotTime::Effective(seconds) => format!("effective {}", date(seconds)),
-            SnapshotTime::Observed(seconds) => format!("observed {}", date(seconds)),
-        };
+        let time = time_text(snapshot.time());
         let digest: String = snapshot.digest().iter().map(|octet| format!("{octet:02x}")).collect();
         writeln!(out, "snapshot {time}, fetch {}, {} octets, {} read", snapshot.outcome(), snapshot.body_len(), snapshot.read_len())?;
         writeln!(out, "sha-256 {digest}")?;
@@ -92,8 +94,17 @@ fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &
     Ok(())
 }
 
+/// When a snapshot is from, as people read it.
+pub fn time_text(time: SnapshotTime) -> String {
+    match time {
+        SnapshotTime::Undated => "undated".to_owned(),
+        SnapshotTime::Effective(seconds) => format!("effective {}", date(seconds)),
+        SnapshotTime::Observed(seconds) => format!("observed {}", date(seconds)),
+    }
+}
+
 /// A time as RFC 3339 writes it, where it can.
-fn date(seconds: i64) -> String {
+pub fn date(seconds: i64) -> String {
     Timestamp::from_second(seconds).map_or_else(|_| format!("{seconds} s after 1970"), |time| time.to_string())
 }
 
@@ -173,7 +184,7 @@ fn meaning(record: &Record<'_>) -> String {
 }
 
 fn print_program(body: &[u8], args: &InspectArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let octets = compile(&Policy::parse(body, &args.dialect), &Options::default());
+    let octets = compile(&Policy::parse(body, &args.dialect.unwrap_or(RFC9309)), &Options::default());
     show(&Program::check(&octets)?, args, out)
 }
 

@@ -17,7 +17,7 @@ use robosieve::store::Store;
 use crate::args::{CheckFormat, LintArgs};
 use crate::exit::{Exit, Failure, say, shown};
 use crate::output::Output;
-use crate::policies::{is_store, read_robots};
+use crate::policies::{is_manifest, is_store, load_inputs, read_robots};
 use crate::summary::grouped;
 
 /// Files looked through at once, so that a directory of millions is never held in memory.
@@ -26,13 +26,15 @@ const BATCH: usize = 512;
 pub fn run(args: &LintArgs) -> Result<Exit, Failure> {
     let mut out = Output::create(Path::new("-"))?;
     if args.codes {
-        print_codes(&mut out)?;
+        print_codes(args.format, &mut out)?;
         out.commit()?;
         return Ok(Exit::Done);
     }
     let mut report = Report { args, out, counts: [0; 3], files: 0, failing: 0 };
     for input in &args.inputs {
-        if input.is_dir() {
+        if input.join("manifest.jsonl").is_file() || is_manifest(input) {
+            report.store(&load_inputs(input, args.dialect.unwrap_or(RFC9309))?)?;
+        } else if input.is_dir() {
             report.directory(input)?;
         } else if is_store(input)? {
             report.store(&Store::open(input)?)?;
@@ -44,8 +46,13 @@ pub fn run(args: &LintArgs) -> Result<Exit, Failure> {
     report.finish()
 }
 
-fn print_codes(out: &mut impl Write) -> io::Result<()> {
-    FindingCode::ALL.iter().try_for_each(|code| writeln!(out, "{code:<22} {:<8} {}", code.severity(), code.advice()))
+fn print_codes(format: CheckFormat, out: &mut impl Write) -> io::Result<()> {
+    FindingCode::ALL.iter().try_for_each(|code| match format {
+        CheckFormat::Text => writeln!(out, "{code:<22} {:<8} {}", code.severity(), code.advice()),
+        CheckFormat::Json => {
+            writeln!(out, "{}", json!({ "code": code.name(), "severity": code.severity().name(), "message": code.advice() }))
+        }
+    })
 }
 
 struct Report<'a> {
@@ -91,7 +98,7 @@ impl Report<'_> {
             let body = store.body(&snapshot)?.ok_or_else(|| {
                 Failure::new("the store keeps no bodies, which lint needs: compile the policies again without --no-bodies")
             })?;
-            batch.push((to_terminal_text(origin.key()).into_owned(), body));
+            batch.push((format!("{}/robots.txt", to_terminal_text(origin.key())), body));
             if batch.len() == BATCH {
                 self.files(std::mem::take(&mut batch), self.args.dialect.unwrap_or(*store.dialect()))?;
             }
@@ -140,7 +147,7 @@ impl Report<'_> {
         let [notes, warnings, errors] = self.counts.map(grouped);
         say!("{} files: {errors} errors, {warnings} warnings, {notes} notes", grouped(self.files));
         if self.failing > 0 {
-            say!("robosieve: --fail-on: there are {}", grouped(self.failing));
+            say!("robosieve: --fail-on: {} findings are of that kind", grouped(self.failing));
             return Ok(Exit::Found);
         }
         Ok(Exit::Done)
@@ -152,8 +159,9 @@ fn robots_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let path = if path.is_dir() { path.join("robots.txt") } else { path };
-        if path.is_file() {
+        if path.is_file() && !is_hidden {
             paths.push(path);
         }
     }

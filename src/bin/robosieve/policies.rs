@@ -7,12 +7,13 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use robosieve::compile::Options;
-use robosieve::dialect::{Dialect, RFC9309};
+use robosieve::dialect::{Dialect, RFC9309, SCRAPY};
 use robosieve::fetch::Outcome;
 use robosieve::form::OriginKey;
 use robosieve::io::directory::LeftOut;
 use robosieve::io::manifest::{Manifest, Report, add_inputs};
 use robosieve::io::text::to_terminal_text;
+use robosieve::policy::Policy;
 use robosieve::store::build::{Builder, Record};
 use robosieve::store::{Preferences, Store};
 use robosieve::url::{Url, origins_of_name};
@@ -71,7 +72,11 @@ fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
         return compile_inputs(&[], vec![open_manifest(path)?], dialect);
     }
     let mut builder = Builder::new(dialect);
-    let record = || Ok::<_, Failure>(Record::body(read_robots(path)?));
+    let record = || {
+        let body = read_robots(path)?;
+        note_body(&body);
+        Ok::<_, Failure>(Record::body(body))
+    };
     match &args.origin {
         Some(origin) => builder.add_batch(vec![(origin.clone(), origins_of_name(&origin_url(origin)?)?, record()?)]),
         None if args.any_origin => builder.add_any(record()?),
@@ -85,6 +90,31 @@ fn load(args: &PolicyArgs, dialect: Dialect) -> Result<Store, Failure> {
     Ok(builder.finish()?.open()?)
 }
 
+/// What to say where no input gave a policy.
+pub const NOTHING_TO_COMPILE: &str =
+    "nothing to compile: no file in the given directories is named by an origin, and no line of a manifest can be used";
+
+/// The key by which a form knows an `--origin` value.
+pub fn origin_key(text: &str, form: OriginKey) -> Result<String, Failure> {
+    origin_url(text)?;
+    let mut key = Vec::new();
+    let written = Url::split(text.as_bytes()).and_then(|url| url.write_key(form, &mut key));
+    written.map_err(|bad| Failure::new(format!("--origin {text:?} is no origin ({bad}): write it as https://example.com")))?;
+    Ok(String::from_utf8_lossy(&key).into_owned())
+}
+
+/// A fetch that failed leaves an empty file or a page, and a wrong argument anything at all: they let everything through, which nobody may have meant.
+pub fn note_body(body: &[u8]) {
+    let start = body.trim_ascii_start();
+    if start.is_empty() {
+        say!("robosieve: the robots.txt is empty: if its fetch failed, say so with --status");
+    } else if start[0] == b'<' {
+        say!("robosieve: the robots.txt looks like a page (HTML), and no rule of it counts: if its fetch failed, say so with --status");
+    } else if Policy::parse(body, &SCRAPY).groups().len() == 0 {
+        say!("robosieve: the robots.txt has no user-agent line, so no rule of it counts: is it another file?");
+    }
+}
+
 /// An `--origin` value, which must be a URL.
 pub fn origin_url(text: &str) -> Result<String, Failure> {
     let origin = Url::split(text.as_bytes()).and_then(|url| url.origin());
@@ -96,7 +126,18 @@ fn compile_inputs(directories: &[PathBuf], manifests: Vec<Manifest>, dialect: Di
     report_inputs(&add(&mut builder, directories, manifests)?);
     let built = builder.finish()?;
     report_conflicts(built.report());
+    if built.report().record_count == 0 {
+        return Err(Failure::new(NOTHING_TO_COMPILE));
+    }
     Ok(built.open()?)
+}
+
+/// Compiles a directory, with its manifest if it has one, or a manifest.
+pub fn load_inputs(path: &Path, dialect: Dialect) -> Result<Store, Failure> {
+    match path.is_dir() {
+        true => compile_inputs(&[path.to_path_buf()], Vec::new(), dialect),
+        false => compile_inputs(&[], vec![open_manifest(path)?], dialect),
+    }
 }
 
 /// Adds directories, with their manifests, and other manifests.
@@ -144,6 +185,12 @@ pub fn read_robots(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     let read = match path == Path::new("-") {
         true => io::stdin().lock().read_to_end(&mut body),
+        false if path.is_dir() => {
+            return Err(Failure::new(format!(
+                "{} is a directory, and one robots.txt is asked for: eval and explain take directories",
+                shown(path)
+            )));
+        }
         false => File::open(path).and_then(|mut file| file.read_to_end(&mut body)),
     };
     let name = if path == Path::new("-") { "standard input".to_owned() } else { shown(path).to_string() };

@@ -127,7 +127,7 @@ fn lint_says_where_what_and_what_to_do() {
     assert!(text.text().contains("robots/example.com:5: note [shadowed-rule]: "), "{}", text.text());
     assert!(text.err.contains("2 files: 0 errors"), "{}", text.err);
     place.run("compile -o s.rsieve robots").is(0);
-    assert!(place.run("lint s.rsieve").is(0).text().starts_with("http://example.com:3: "));
+    assert!(place.run("lint s.rsieve").is(0).text().starts_with("http://example.com/robots.txt:3: "));
     assert_eq!(place.pipe(TRICKY, "lint -").is(0).text().lines().count(), 8);
     for (what, code) in [("error", 0), ("warning", 1), ("note", 1), ("shadowed-rule", 1), ("html", 0)] {
         place.run(&format!("lint tricky.txt --fail-on {what}")).is(code);
@@ -152,4 +152,79 @@ fn what_the_new_commands_print_does_nothing_to_a_terminal() {
         let ran = place.run(line).is(0);
         assert!(!ran.out.is_empty() && is_harmless(ran.text()) && is_harmless(&ran.err), "{line}: {:?}", ran.text());
     }
+}
+
+#[test]
+fn a_list_is_replaced_by_what_passes_and_by_nothing_else() {
+    let place = Place::with_store();
+    for line in [
+        "eval store.rsieve urls.txt --agent X -o urls.txt",
+        "eval store.rsieve urls.txt --agent X --summary-json urls.txt",
+        "filter store.rsieve urls.txt --agent X -o out.txt --undecided urls.txt",
+        "filter store.rsieve urls.txt --agent X -o out.txt --summary-json urls.txt",
+    ] {
+        place.run(line).fails(&["urls.txt", "would replace"]);
+        assert_eq!(place.text("urls.txt"), URLS, "{line}");
+    }
+}
+
+#[test]
+fn inspect_reads_a_store_in_another_dialect() {
+    let place = tricky();
+    place.run("compile -o own.rsieve robots").is(0);
+    assert!(place.run("inspect own.rsieve --dialect google").is(0).text().contains("dialect google"));
+    for dialect in ["google", "scrapy"] {
+        let ran = place.run(&format!("inspect own.rsieve --origin https://example.com --dialect {dialect}")).is(0);
+        assert!(ran.text().contains("disallow /typo") && ran.text().contains(&format!("target form {dialect}")), "{}", ran.text());
+    }
+    assert!(!place.run("inspect own.rsieve --origin https://example.com").is(0).text().contains("disallow /typo"));
+}
+
+#[test]
+fn lint_follows_a_manifest() {
+    let place = Place::empty();
+    place.write("crawl/manifest.jsonl", "{\"url\":\"https://example.com/\",\"status\":200,\"path\":\"bodies/one\"}\n");
+    place.write("crawl/bodies/one", "User-agent: *\nDisalow: /x\n");
+    for input in ["crawl", "crawl/manifest.jsonl"] {
+        let ran = place.run(&format!("lint {input}")).is(0);
+        assert!(ran.text().starts_with("https://example.com/robots.txt:2: warning [misspelled-key]"), "{}", ran.text());
+    }
+    place.write("plain/.hidden", "Disallow: /x\n");
+    place.write("plain/example.com/robots.txt", "Disallow: /x\n");
+    let ran = place.run("lint plain").is(0);
+    assert_eq!(ran.text().lines().map(|line| line.split(": ").next().unwrap()).collect::<Vec<_>>(), ["plain/example.com/robots.txt:1"]);
+    place.write("bad.jsonl", "no object\n");
+    place.run("eval bad.jsonl crawl/bodies/one --agent X").is(2);
+}
+
+#[test]
+fn a_file_that_is_no_robots_txt_is_noticed() {
+    let place = Place::new();
+    for line in ["check --robots urls.txt --agent X https://example.com/", "eval urls.txt urls.txt --agent X --any-origin"] {
+        assert!(place.run(line).is(0).err.contains("no user-agent line"), "{line}");
+    }
+    place.run("check --robots robots --agent X https://example.com/").fails(&["robots is a directory", "explain"]);
+}
+
+#[test]
+fn profiles_follow_what_operators_document() {
+    let place = Place::empty();
+    place.write("robots.txt", "User-agent: *\nDisallow: /\n\nUser-agent: Googlebot\nAllow: /\n");
+    let ask = |options: &str| place.run(&format!("check --robots robots.txt {options} --format json https://example.com/x"));
+    let plain = ask("--agent AdsBot-Google --agent Googlebot-Image").is(1);
+    assert_eq!(plain.values("verdict"), ["disallow", "disallow"]);
+    assert!(plain.err.contains("AdsBot-Google, Googlebot-Image") && plain.err.contains("--profiles"), "{}", plain.err);
+    let documented = ask("--agent AdsBot-Google --agent Googlebot-Image --agent X --profiles").is(1);
+    assert_eq!(documented.values("verdict"), ["allow", "allow", "disallow"]);
+    assert_eq!(documented.values("group"), ["null", "Googlebot", "*"]);
+}
+
+#[test]
+fn explain_shows_when_a_policy_was_seen() {
+    let place = Place::empty();
+    place.write("m.jsonl", "{\"url\":\"https://example.com/\",\"fetched_at\":1767225600,\"body\":\"\"}\n");
+    assert!(place.run("explain m.jsonl https://example.com/x --agent X").is(0).text().contains("observed 2026-01-01T00:00:00Z"));
+    let json = place.run("explain m.jsonl https://example.com/x --agent X --format json").is(0);
+    let snapshot = &json.objects()[0]["snapshot"];
+    assert_eq!((&snapshot["time"], &snapshot["time_kind"]), (&"2026-01-01T00:00:00Z".into(), &"observed".into()));
 }
