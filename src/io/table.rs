@@ -26,7 +26,7 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
     /// A table of the decisions that `evaluator` gives.
     pub fn new(out: W, evaluator: &'e Evaluator<'s>) -> Table<'e, 's, W> {
         let columns: Vec<Asked<'_, '_>> = evaluator.columns().collect();
-        let agent_width = columns.iter().map(|asked| to_terminal_text(name(asked).as_bytes()).chars().count()).max().unwrap_or(0);
+        let agent_width = columns.iter().map(|asked| to_terminal_text(asked.label().as_bytes()).chars().count()).max().unwrap_or(0);
         let usages = evaluator.usages_by_column();
         let mut keys: Vec<&UsageKey> = Vec::new();
         for &(key, _) in usages.iter().flatten() {
@@ -60,7 +60,7 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
         decision: &Decision,
         rule: Option<RuleText<'_>>,
     ) -> io::Result<()> {
-        let name = name(&self.columns[column]);
+        let name = self.columns[column].label();
         let name = to_terminal_text(name.as_bytes());
         write!(self.out, "{:<10} {name:<width$} ", decision.verdict, width = self.agent_width)?;
         match rule {
@@ -100,13 +100,5 @@ impl<W: Write> Sink for Table<'_, '_, W> {
             }
         }
         Ok(())
-    }
-}
-
-/// The agent, and the dialect where there are several.
-fn name(asked: &Asked<'_, '_>) -> String {
-    match asked.dialect {
-        Some(dialect) => format!("{} {dialect}", asked.agent.name()),
-        None => asked.agent.name().to_owned(),
     }
 }

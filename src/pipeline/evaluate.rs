@@ -71,6 +71,16 @@ pub struct Asked<'e, 's> {
     pub dialect: Option<&'static str>,
 }
 
+impl Asked<'_, '_> {
+    /// What people read of it: the agent, and the dialect where there are several.
+    pub fn label(&self) -> String {
+        match self.dialect {
+            Some(dialect) => format!("{} {dialect}", self.agent.name()),
+            None => self.agent.name().to_owned(),
+        }
+    }
+}
+
 impl<'s> Evaluator<'s> {
     /// Asks the policies of `store` for `agents`.
     pub fn new(store: &'s Store, agents: Vec<Agent>) -> Evaluator<'s> {

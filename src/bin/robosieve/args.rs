@@ -10,9 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use robosieve::agent::Purpose;
 use robosieve::dialect::Dialect;
 use robosieve::fetch::{AccessTable, Outcome};
+use robosieve::policy::{FindingCode, Severity};
 use robosieve::usage::UsageKey;
-
-use crate::lint::FailOnFinding;
 
 /// Evaluates URL lists against robots.txt policies (RFC 9309), offline and in bulk.
 #[derive(Debug, Parser)]
@@ -325,7 +324,7 @@ pub struct LintArgs {
     #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
     pub format: CheckFormat,
     /// Exit with 1 if there is a finding of this severity (note, warning, error) or heavier, or of this code (repeatable)
-    #[arg(long, value_name = "WHAT", value_parser = crate::lint::fail_on)]
+    #[arg(long, value_name = "WHAT", value_parser = fail_on)]
     pub fail_on: Vec<FailOnFinding>,
     /// List the codes of findings, with their severity and what they mean
     #[arg(long)]
@@ -388,6 +387,15 @@ pub enum ListFormat {
     Text,
     /// An object a line
     Json,
+}
+
+/// What `lint --fail-on` names.
+#[derive(Debug, Clone, Copy)]
+pub enum FailOnFinding {
+    /// That severity, or a heavier one.
+    Severity(Severity),
+    /// That code.
+    Code(FindingCode),
 }
 
 /// A share of rows that must not be exceeded.
@@ -463,6 +471,15 @@ fn byte_limit(text: &str) -> Result<ByteLimit, String> {
         "none" => Ok(ByteLimit(None)),
         number => number.parse().map(|limit| ByteLimit(Some(limit))).map_err(|_| "give a number of octets, or none".to_owned()),
     }
+}
+
+fn fail_on(text: &str) -> Result<FailOnFinding, String> {
+    if let Some(severity) = Severity::ALL.into_iter().find(|severity| severity.name() == text) {
+        return Ok(FailOnFinding::Severity(severity));
+    }
+    FindingCode::by_name(text)
+        .map(FailOnFinding::Code)
+        .ok_or_else(|| "give note, warning, error, or a code: `robosieve lint --codes` lists them".to_owned())
 }
 
 fn threads(text: &str) -> Result<NonZeroUsize, String> {

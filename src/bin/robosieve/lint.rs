@@ -11,10 +11,10 @@ use robosieve::dialect::{Dialect, RFC9309};
 use robosieve::io::json::line;
 use robosieve::io::text::{to_terminal_text, to_text};
 use robosieve::lint::{Remark, lint};
-use robosieve::policy::{FindingCode, Severity};
+use robosieve::policy::FindingCode;
 use robosieve::store::Store;
 
-use crate::args::{CheckFormat, LintArgs};
+use crate::args::{CheckFormat, FailOnFinding, LintArgs};
 use crate::exit::{Exit, Failure, say, shown};
 use crate::output::Output;
 use crate::policies::{is_manifest, is_store, load_inputs, read_robots};
@@ -167,23 +167,4 @@ fn robots_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     }
     paths.sort();
     Ok(paths)
-}
-
-/// What `lint --fail-on` names.
-#[derive(Debug, Clone, Copy)]
-pub enum FailOnFinding {
-    /// That severity, or a heavier one.
-    Severity(Severity),
-    /// That code.
-    Code(FindingCode),
-}
-
-/// Reads a value of `--fail-on`.
-pub fn fail_on(text: &str) -> Result<FailOnFinding, String> {
-    if let Some(severity) = Severity::ALL.into_iter().find(|severity| severity.name() == text) {
-        return Ok(FailOnFinding::Severity(severity));
-    }
-    FindingCode::by_name(text)
-        .map(FailOnFinding::Code)
-        .ok_or_else(|| "give note, warning, error, or a code: `robosieve lint --codes` lists them".to_owned())
 }

@@ -90,7 +90,7 @@ impl Report {
                 ];
                 let mut cells = counts.iter().map(|&count| grouped(count));
                 std::array::from_fn(|column| match column {
-                    0 => to_terminal_text(name(&asked).as_bytes()).into_owned(),
+                    0 => to_terminal_text(asked.label().as_bytes()).into_owned(),
                     _ => cells.next().unwrap_or_default(),
                 })
             })
@@ -120,8 +120,8 @@ impl Report {
         for (asked, tally) in evaluator.columns().zip(&self.summary.agents).filter(|(_, tally)| tally.unresolved() > 0) {
             let text = text(tally);
             match texts.iter_mut().find(|(_, known)| *known == text) {
-                Some((names, _)) => names.push(name(&asked)),
-                None => texts.push((vec![name(&asked)], text)),
+                Some((names, _)) => names.push(asked.label()),
+                None => texts.push((vec![asked.label()], text)),
             }
         }
         let all = evaluator.columns().len();
@@ -136,7 +136,7 @@ impl Report {
         for (asked, tally) in evaluator.usages().zip(&self.summary.usages) {
             let none = self.summary.rows - tally.yes - tally.no;
             let counts = format!("y {}, n {}, nothing stated {}", grouped(tally.yes), grouped(tally.no), grouped(none));
-            let agent = to_terminal_text(name(&columns[asked.column]).as_bytes()).into_owned();
+            let agent = to_terminal_text(columns[asked.column].label().as_bytes()).into_owned();
             match lines.iter_mut().find(|(key, known, _)| *key == asked.key && *known == counts) {
                 Some((_, _, agents)) => agents.push(agent),
                 None => lines.push((asked.key, counts, vec![agent])),
@@ -248,14 +248,6 @@ impl Report {
 /// One text a reading, parted by commas.
 fn joined(evaluator: &Evaluator<'_>, text: impl Fn(&Reading<'_>) -> &'static str) -> String {
     evaluator.readings().iter().map(text).collect::<Vec<_>>().join(",")
-}
-
-/// The agent of a column, and the dialect where there are several.
-fn name(asked: &Asked<'_, '_>) -> String {
-    match asked.dialect {
-        Some(dialect) => format!("{} {dialect}", asked.agent.name()),
-        None => asked.agent.name().to_owned(),
-    }
 }
 
 fn column_json(asked: &Asked<'_, '_>, tally: &Tally) -> Value {
