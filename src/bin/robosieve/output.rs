@@ -31,7 +31,10 @@ impl Output {
             return Err(Failure::new(format!("two outputs can not both go to {}", shown(&places[one]))));
         }
         let kept: Vec<PathBuf> = kept.iter().map(|path| path.canonicalize().unwrap_or_default()).collect();
-        match places.iter().find(|place| kept.contains(place)) {
+        // Of a directory every file may be read.
+        let is_read =
+            |place: &&PathBuf| kept.iter().any(|kept| *place == kept || (kept.is_dir() && place.is_file() && place.starts_with(kept)));
+        match places.iter().find(is_read) {
             Some(place) => Err(Failure::new(format!("the output would replace {}, which is read: give it another name", shown(place)))),
             None => Ok(()),
         }

@@ -166,6 +166,8 @@ fn a_list_is_replaced_by_what_passes_and_by_nothing_else() {
         place.run(line).fails(&["urls.txt", "would replace"]);
         assert_eq!(place.text("urls.txt"), URLS, "{line}");
     }
+    place.run("eval robots urls.txt --agent X -o robots/example.com --output-format jsonl").fails(&["robots/example.com", "would replace"]);
+    assert_eq!(place.text("robots/example.com"), ROBOTS);
 }
 
 #[test]
