@@ -357,7 +357,7 @@ impl Policy {
     ///
     /// So the most restrictive preference wins a tie, as `allow` does among rules. A record without a path is less specific than any other. One that
     /// states nothing about the use is no rule: it hides none that does. There is no exemption of robots.txt.
-    pub(crate) fn usage_rules(&self, key: &UsageKey) -> Policy {
+    pub fn usage_rules(&self, key: &UsageKey) -> Policy {
         let dialect = Dialect { form: self.dialect.form.without_exemption(), ..self.dialect };
         let (groups, agents, values) = (self.groups.clone(), self.agents.clone(), self.values.clone());
         let (rules, records, findings, patterns) = Default::default();

@@ -162,7 +162,7 @@ impl TargetForm {
     }
 
     /// The same form without the exemption of robots.txt, for questions other than whether something may be crawled.
-    pub(crate) fn without_exemption(&'static self) -> &'static TargetForm {
+    pub fn without_exemption(&'static self) -> &'static TargetForm {
         match self.id {
             1 => TargetForm::RFC9309_BARE,
             3 => TargetForm::SCRAPY_BARE,
