@@ -99,6 +99,27 @@ impl Listing {
         self.entries.push(Entry { path, own_count: own.len(), origins, is_named: false });
     }
 
+    /// Adds the files that no manifest speaks for. Gives what can not be used.
+    pub(super) fn add(self, builder: &mut Builder) -> Vec<LeftOut> {
+        let mut left_out = Vec::new();
+        let entries: Vec<Entry> = self.entries.into_iter().filter(|entry| !entry.is_named && !entry.is_aside()).collect();
+        for entries in entries.chunks(BATCH) {
+            let mut batch = Vec::with_capacity(entries.len());
+            for entry in entries {
+                match entry.read() {
+                    Ok(record) => batch.push(record),
+                    Err(why) => left_out.push(LeftOut::file(&entry.path, why)),
+                }
+            }
+            builder.add_batch(batch);
+        }
+        left_out
+    }
+}
+
+/// What manifests say of the files.
+#[cfg(feature = "json")]
+impl Listing {
     /// Notes that a manifest has a record for these origins.
     pub(super) fn speak_for(&mut self, origins: &NamedOrigins) {
         for origin in origins.origins() {
@@ -121,23 +142,6 @@ impl Listing {
     /// How many files give way to a manifest that has a record for each of their origins.
     pub(super) fn aside_count(&self) -> u64 {
         self.entries.iter().filter(|entry| entry.is_aside() && !entry.is_named).count() as u64
-    }
-
-    /// Adds the files that no manifest speaks for. Gives what can not be used.
-    pub(super) fn add(self, builder: &mut Builder) -> Vec<LeftOut> {
-        let mut left_out = Vec::new();
-        let entries: Vec<Entry> = self.entries.into_iter().filter(|entry| !entry.is_named && !entry.is_aside()).collect();
-        for entries in entries.chunks(BATCH) {
-            let mut batch = Vec::with_capacity(entries.len());
-            for entry in entries {
-                match entry.read() {
-                    Ok(record) => batch.push(record),
-                    Err(why) => left_out.push(LeftOut::file(&entry.path, why)),
-                }
-            }
-            builder.add_batch(batch);
-        }
-        left_out
     }
 }
 
