@@ -67,6 +67,9 @@ fn add_named(agents: &mut Vec<Agent>, text: &str) -> Result<(), Failure> {
         find_preset(text)?.agents().for_each(|agent| _ = add(agents, agent));
         return Ok(());
     }
+    if text.contains(',') {
+        return Err(Failure::new(format!("agent {text:?} holds a comma: several agents are given each with its own --agent")));
+    }
     let agent = Agent::token(text)?;
     if let Some(note) = agent.note() {
         say!("robosieve: {note}");

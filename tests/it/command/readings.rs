@@ -219,6 +219,7 @@ fn profiles_follow_what_operators_document() {
     let documented = ask("--agent AdsBot-Google --agent Googlebot-Image --agent X --profiles").is(1);
     assert_eq!(documented.values("verdict"), ["allow", "allow", "disallow"]);
     assert_eq!(documented.values("group"), ["null", "Googlebot", "*"]);
+    place.run("check --robots robots.txt --agent GPTBot,CCBot https://example.com/").fails(&["comma", "its own --agent"]);
 }
 
 #[test]
