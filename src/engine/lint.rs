@@ -7,11 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::analyse::{Analysis, Budget, Reach};
+use super::compile::{Options, compile};
+use super::matcher::{Matcher, Scratch};
+use super::program::{Program, Rung};
 use crate::protocol::agent::LineToken;
 use crate::protocol::decision::RuleId;
 use crate::protocol::dialect::{Dialect, GOOGLE};
 use crate::protocol::policy::{AgentLine, FindingCode, Group, Policy, Rule};
 use crate::protocol::text::Text;
+use crate::target::percent::escape_value;
 
 /// A finding with what is to be said of this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,11 +54,13 @@ pub fn lint(body: &[u8], dialect: &Dialect) -> Vec<Remark> {
     }
     long_lines(body, dialect, &mut remarks);
     let sets = RuleSets::of(&policy);
+    let analysis = Analysis::of(&policy);
     conflicts(&policy, &sets, &mut remarks);
-    lacking(&policy, &sets, &mut remarks);
+    let budget = Budget::of(policy.read_len());
+    lacking(&policy, &sets, &analysis, budget, &mut remarks);
     // What lies behind the limit is found as such, and not once more line by line.
     differences(&body[..policy.read_len()], &policy, &mut remarks);
-    proofs(&policy, &mut remarks);
+    proofs(&policy, &analysis, budget, &mut remarks);
     remarks.sort_by_key(|remark| (remark.line, remark.code));
     remarks.dedup();
     remarks
@@ -101,58 +107,71 @@ fn token_of(agent: &AgentLine<'_>) -> Option<Vec<u8>> {
     })
 }
 
-/// Rules that match the same, one of which allows and one of which disallows, in groups that bind one agent.
+/// Lines that match the same, one of which allows and one of which disallows, in groups that bind one agent. A line for which the dialect has several
+/// patterns matches the same as one that has all of them.
 fn conflicts(policy: &Policy, sets: &RuleSets, remarks: &mut Vec<Remark>) {
     let lists: BTreeSet<&[u32]> = sets.groups.values().map(Vec::as_slice).collect();
     let mut budget = WORK;
     for groups in lists {
-        let mut seen: BTreeMap<&[u8], (u32, bool)> = BTreeMap::new();
-        for rule in groups.iter().flat_map(|&group| policy.group(group).rules()).filter(|rule| !rule.pattern().is_empty()) {
-            let Some(left) = budget.checked_sub(1) else { return };
-            budget = left;
-            let &mut (line, allows) = seen.entry(rule.pattern()).or_insert((rule.line(), rule.allows()));
-            if allows != rule.allows() {
-                remarks.push(remark(
-                    rule.line(),
-                    FindingCode::ConflictingRules,
-                    format!("line {line} says the opposite of the same URLs; allow wins"),
-                ));
+        let rules: Vec<Rule<'_>> = groups.iter().flat_map(|&group| policy.group(group).rules()).collect();
+        let Some(left) = budget.checked_sub(rules.len()) else { return };
+        budget = left;
+        let mut seen: BTreeMap<Vec<&[u8]>, (u32, bool)> = BTreeMap::new();
+        for line in rules.chunk_by(|a, b| a.line() == b.line()).filter(|line| !line[0].pattern().is_empty()) {
+            let patterns = line.iter().map(|rule| rule.pattern()).collect();
+            let &mut (first, allows) = seen.entry(patterns).or_insert((line[0].line(), line[0].allows()));
+            if allows != line[0].allows() {
+                let detail = format!("line {first} says the opposite of the same URLs; allow wins");
+                remarks.push(remark(line[0].line(), FindingCode::ConflictingRules, detail));
             }
         }
     }
 }
 
 /// Rules looked at, at most, for what compares groups with each other: thousands of groups may share thousands of rules.
-const WORK: u32 = 1_000_000;
+const WORK: usize = 1_000_000;
+/// Octets of targets decided, at most, for the same.
+const TARGET_WORK: usize = 4_000_000;
 
-/// Groups for a name that leave out what `*` disallows.
-fn lacking(policy: &Policy, sets: &RuleSets, remarks: &mut Vec<Remark>) {
-    let Some(star) = sets.groups.get(&b"*"[..]) else { return };
-    let disallowed: Vec<Rule<'_>> =
-        star.iter().flat_map(|&group| policy.group(group).rules()).filter(|rule| !rule.allows() && !rule.pattern().is_empty()).collect();
-    let mut budget = WORK;
+/// Groups for a name that leave out what `*` disallows: there is a URL for which a rule of `*` decides and which they allow.
+fn lacking(policy: &Policy, sets: &RuleSets, analysis: &Analysis<'_>, budget: Budget, remarks: &mut Vec<Remark>) {
+    let number = |groups: &[u32]| analysis.rule_sets().iter().position(|set| set == groups).map(|set| set as u32);
+    let Some(star) = sets.groups.get(&b"*"[..]).and_then(|groups| number(groups)) else { return };
+    let rules: Vec<Rule<'_>> = policy.rules().collect();
+    let disallowed: Vec<(&Rule<'_>, Vec<u8>)> = analysis
+        .reaches_in(star, budget)
+        .into_iter()
+        .filter_map(|(id, reach)| match (reach, &rules[id.index()? as usize]) {
+            (Reach::Decides { witness, .. }, rule) if !rule.allows() => Some((rule, witness)),
+            _ => None,
+        })
+        .collect();
+    let octets = compile(policy, &Options::default().with_rung(Some(Rung::Backstop)));
+    let Ok(program) = Program::view(&octets) else { return };
+    let cost: usize = disallowed.iter().map(|(_, witness)| witness.len() + 16).sum();
+    let (mut octets_left, mut scratch) = (TARGET_WORK, Scratch::new());
     for (token, groups) in sets.groups.iter().filter(|(token, _)| token[..] != b"*"[..]) {
-        let mut patterns: BTreeSet<&[u8]> = BTreeSet::new();
-        let mut is_settled = false;
-        for group in groups.iter().map(|&group| policy.group(group)) {
-            is_settled |= group.has_empty_rule();
-            patterns.extend(group.rules().map(|rule| rule.pattern()));
-        }
-        let Some(left) = budget.checked_sub((patterns.len() + disallowed.len()) as u32) else { return };
-        budget = left;
+        let named = || groups.iter().map(|&group| policy.group(group));
         // Whoever says of everything what holds has thought of it.
-        is_settled |= patterns.iter().any(|pattern| matches!(&pattern[..], b"/" | b"*" | b"/*"));
-        let lacking: Vec<&Rule<'_>> = disallowed.iter().filter(|rule| !patterns.contains(rule.pattern())).collect();
-        if let (false, Some(first), Some(line)) = (is_settled, lacking.first(), line_naming(policy, groups, token)) {
-            let detail = format!(
-                "{} of the {} rules by which * is disallowed, the first on line {}, do not bind {}",
-                lacking.len(),
-                disallowed.len(),
-                first.line(),
-                text(token)
-            );
-            remarks.push(remark(line, FindingCode::LacksStarRules, detail));
+        let says_all = |rule: Rule<'_>| matches!(rule.pattern(), b"/" | b"*" | b"/*");
+        if named().any(|group| group.has_empty_rule() || group.rules().any(says_all)) {
+            continue;
         }
+        let Some(left) = octets_left.checked_sub(cost) else { return };
+        octets_left = left;
+        let matcher = number(groups).and_then(|set| Matcher::new(program.rule_set(set).ok()?).ok());
+        let (Some(matcher), Some(line)) = (matcher, line_naming(policy, groups, token)) else { continue };
+        let mut allowed = disallowed.iter().filter(|(_, witness)| matcher.allows(witness, &mut scratch) == Ok(true));
+        let Some((rule, witness)) = allowed.next() else { continue };
+        let detail = format!(
+            "{} of the {} rules by which * is disallowed do not bind {}; the first is on line {}, as for {}",
+            1 + allowed.count(),
+            disallowed.len(),
+            text(token),
+            rule.line(),
+            text(witness)
+        );
+        remarks.push(remark(line, FindingCode::LacksStarRules, detail));
     }
 }
 
@@ -161,13 +180,16 @@ fn line_naming(policy: &Policy, groups: &[u32], token: &[u8]) -> Option<u32> {
     agents.filter(|agent| token_of(agent).as_deref() == Some(token)).map(|agent| agent.line()).next()
 }
 
+/// Whether a rule allows, its value, and its patterns.
+type RuleSaid = (bool, Vec<u8>, Vec<Vec<u8>>);
+
 /// What a dialect takes a line to say.
 #[derive(PartialEq, Eq)]
 struct Said {
     /// Whom it names.
     names: BTreeSet<Vec<u8>>,
-    /// A rule: whether it allows, its value, and its patterns if those are comparable with RFC 9309's.
-    rule: Option<(bool, Vec<u8>, Vec<Vec<u8>>)>,
+    /// A rule.
+    rule: Option<RuleSaid>,
     /// The lines that name the agents whom it binds; of the first rule of a group alone.
     binds: Option<BTreeSet<u32>>,
 }
@@ -208,10 +230,9 @@ fn differences(body: &[u8], policy: &Policy, remarks: &mut Vec<Remark>) {
     for dialect in Dialect::ALL.iter().filter(|dialect| dialect.name != policy.dialect().name) {
         let other_policy = Policy::parse(body, dialect);
         let other = said(&other_policy);
-        let comparable = is_literal(policy.dialect()) && is_literal(dialect);
         let lines: BTreeSet<u32> = own.keys().chain(other.keys()).copied().collect();
         for line in lines {
-            if let Some(difference) = difference(own.get(&line), other.get(&line), comparable) {
+            if let Some(difference) = difference((policy, own.get(&line)), (&other_policy, other.get(&line))) {
                 details.entry(line).or_default().push(format!("{} {difference}", dialect.name));
             }
         }
@@ -220,13 +241,50 @@ fn differences(body: &[u8], policy: &Policy, remarks: &mut Vec<Remark>) {
     remarks.extend(details.into_iter().map(remark_of));
 }
 
-/// Whether a dialect's patterns are spelled as the rules are, so that those of two such dialects can be compared.
-fn is_literal(dialect: &Dialect) -> bool {
-    dialect.name != "scrapy"
+/// A URL that the rule itself suggests, and that one of two readings of it matches and the other does not. Says whether the other does.
+fn matched_by_one(own: (&Policy, &RuleSaid), other: (&Policy, &RuleSaid)) -> Option<(bool, Vec<u8>)> {
+    let does = |(policy, (_, value, patterns)): (&Policy, &RuleSaid), target: &[u8]| {
+        let form = policy.dialect().form;
+        let mut buffer = Vec::new();
+        let canonical = form.canonical(target, &mut buffer);
+        patterns.iter().any(|pattern| !pattern.is_empty() && form.parts(pattern, value).matches(canonical))
+    };
+    let suggested = targets(&own.1.1).into_iter().map(|target| (does(other, &target), target));
+    suggested.into_iter().find(|(other_does, target)| does(own, target) != *other_does)
+}
+
+/// Targets that the value of a rule suggests, as URLs are written: as it stands, with escapes decoded, with escapes where there are none, with its `$`.
+fn targets(value: &[u8]) -> Vec<Vec<u8>> {
+    let is_literal = value.ends_with(b"$");
+    let body = value.strip_suffix(b"$").unwrap_or(value);
+    let plain: Vec<u8> = body.iter().copied().filter(|octet| *octet != b'*').collect();
+    let mut decoded = Vec::with_capacity(plain.len());
+    let mut rest = &plain[..];
+    while let Some(&octet) = rest.first() {
+        let escaped = (octet == b'%').then(|| escape_value(rest)).flatten();
+        decoded.push(escaped.unwrap_or(octet));
+        rest = &rest[if escaped.is_some() { 3 } else { 1 }..];
+    }
+    let escape = |octet: &u8| match is_written(*octet) {
+        true => vec![*octet],
+        false => format!("%{octet:02X}").into_bytes(),
+    };
+    let escaped: Vec<u8> = plain.iter().flat_map(escape).collect();
+    let mut all = vec![decoded, escaped, plain.clone()];
+    if is_literal {
+        all.push([&plain[..], b"$"].concat());
+    }
+    all.retain(|target| target.first() == Some(&b'/') && target.iter().all(|&octet| is_written(octet)));
+    all
+}
+
+/// Whether URLs hold the octet as it is.
+fn is_written(octet: u8) -> bool {
+    octet.is_ascii_graphic() && !b"\"<>\\^`{|}#".contains(&octet)
 }
 
 /// How the other reading differs, in a few words that go on from the dialect's name.
-fn difference(own: Option<&Said>, other: Option<&Said>, comparable: bool) -> Option<String> {
+fn difference((policy, own): (&Policy, Option<&Said>), (other_policy, other): (&Policy, Option<&Said>)) -> Option<String> {
     let (rule, other_rule) = (own.and_then(|said| said.rule.as_ref()), other.and_then(|said| said.rule.as_ref()));
     let none = BTreeSet::new();
     let names = |said: Option<&Said>| said.map_or(none.clone(), |said| said.names.clone());
@@ -243,10 +301,9 @@ fn difference(own: Option<&Said>, other: Option<&Said>, comparable: bool) -> Opt
                 Some("takes it to bind the agents of other lines".to_owned())
             } else if patterns.len() < other_patterns.len() && value.windows(10).any(|part| part == b"/index.htm") {
                 Some("takes it for the folder too".to_owned())
-            } else if comparable && patterns.first() != other_patterns.first() {
-                Some(format!("compares {}", text(other_patterns.first().map_or(&[], Vec::as_slice))))
             } else {
-                None
+                let one = matched_by_one((policy, rule?), (other_policy, other_rule?));
+                one.map(|(does, target)| format!("{} {}", if does { "matches" } else { "does not match" }, text(&target)))
             }
         }
         (None, None) if names != other_names => Some(match other_names.is_empty() {
@@ -258,9 +315,8 @@ fn difference(own: Option<&Said>, other: Option<&Said>, comparable: bool) -> Opt
 }
 
 /// Rules that decide nothing.
-fn proofs(policy: &Policy, remarks: &mut Vec<Remark>) {
-    let analysis = Analysis::of(policy);
-    let reaches = analysis.reaches(Budget::default());
+fn proofs(policy: &Policy, analysis: &Analysis<'_>, budget: Budget, remarks: &mut Vec<Remark>) {
+    let reaches = analysis.reaches(budget);
     let line_of = |id: &RuleId| id.index().and_then(|index| policy.rules().nth(index as usize)).map_or(0, |rule| rule.line());
     for shadow in analysis.shadows_of(&reaches) {
         let mut lines: Vec<u32> = shadow.by.iter().map(line_of).collect();
@@ -319,7 +375,14 @@ mod tests {
         let body = "User-agent: *\nDisallow: /a\nDisallow: /b\n\nUser-agent: x\nDisallow: /a\n";
         let [(line, code, detail)] = &found(body)[..] else { panic!("{:?}", found(body)) };
         assert_eq!((*line, *code), (5, "lacks-star-rules"));
-        assert!(detail.contains("1 of the 2") && detail.contains("line 3") && detail.ends_with('x'), "{detail}");
+        assert!(detail.contains("1 of the 2") && detail.contains("bind x") && detail.ends_with("line 3, as for /b"), "{detail}");
+        assert_eq!(
+            codes("User-agent: *\nDisallow: /a$\n\nUser-agent: y\nDisallow: /a\n"),
+            [(2, "read-differently")],
+            "its own rule is wider"
+        );
+        let dead = "User-agent: x\nUser-agent: *\nDisallow: /a\nAllow: /a*\n\nUser-agent: y\nDisallow: /b\n";
+        assert!(!codes(dead).iter().any(|(_, code)| *code == "lacks-star-rules"), "no rule of * decides anything: {:?}", codes(dead));
         assert_eq!(codes("User-agent: *\nDisallow: /a\n\nUser-agent: x\nCrawl-delay: 1\n").last(), Some(&(4, "lacks-star-rules")));
         assert_eq!(codes("User-agent: *\nDisallow: /a\n\nUser-agent: x\nDisallow:\n"), []);
         assert_eq!(codes("User-agent: *\nDisallow: /a\n\nUser-agent: x\nAllow: /\n"), []);
@@ -332,7 +395,7 @@ mod tests {
         let one = |body: &str| details(body).map(|(line, detail)| format!("{line}: {detail}")).collect::<Vec<_>>().join(" | ");
         assert_eq!(one("User-agent: MJ12bot\nDisallow: /x\n"), "1: google takes it to name mj");
         assert_eq!(one("User-agent: *\nDisalow: /x\n"), "2: google reads the rule disallow: /x; scrapy reads the rule disallow: /x");
-        assert_eq!(one("User-agent: *\nDisallow: /%7ex\n"), "2: google compares /%7Ex");
+        assert_eq!(one("User-agent: *\nDisallow: /%7ex\n"), "2: google does not match /~x");
         assert_eq!(
             one("User-agent: *\nAllow: /d/index.html\nDisallow: /d\n"),
             "2: google takes it for the folder too; scrapy takes it for the folder too"

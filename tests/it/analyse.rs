@@ -378,7 +378,7 @@ fn real_files() {
             for (_, body) in &bodies {
                 let policy = Policy::parse(body, dialect);
                 let analysis = Analysis::of(&policy);
-                let reaches = analysis.reaches(Budget::default());
+                let reaches = analysis.reaches(Budget::of(body.len()));
                 rules += reaches.len();
                 shadowed += reaches.iter().filter(|reach| matches!(reach, Reach::Shadowed { .. })).count();
                 unknown += reaches.iter().filter(|reach| **reach == Reach::Unknown).count();

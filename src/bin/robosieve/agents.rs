@@ -1,14 +1,18 @@
 //! The agents that are asked for.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use robosieve::agent::{Agent, Preset, lookup, preset, presets};
 
 use crate::args::AgentArgs;
 use crate::exit::{Failure, say, shown};
+use crate::summary::first_ten;
 
 /// The agents: tokens and presets first, then headers, then those of files; each once. Says on standard error how a text was read, where that is not
 /// obvious.
 pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
-    let mut agents: Vec<Agent> = Vec::new();
+    let mut agents = Collected::default();
     for text in &args.agents {
         add_named(&mut agents, text)?;
     }
@@ -28,6 +32,7 @@ pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
             }
         }
     }
+    let mut agents = agents.agents;
     if args.profiles {
         agents = agents
             .into_iter()
@@ -50,7 +55,7 @@ fn note_profiles(agents: &[Agent]) {
     if !names.is_empty() {
         say!(
             "robosieve: {} are documented to fall back to other groups or to pass over those for `*`: --profiles asks so, `robosieve agents TOKEN` says how",
-            names.join(", ")
+            first_ten(&names)
         );
     }
 }
@@ -62,9 +67,9 @@ pub fn find_preset(name: &str) -> Result<&'static Preset, Failure> {
 }
 
 /// A token, or a preset of several.
-fn add_named(agents: &mut Vec<Agent>, text: &str) -> Result<(), Failure> {
+fn add_named(agents: &mut Collected, text: &str) -> Result<(), Failure> {
     if text.starts_with('@') {
-        find_preset(text)?.agents().for_each(|agent| _ = add(agents, agent));
+        find_preset(text)?.agents().for_each(|agent| _ = agents.add(agent));
         return Ok(());
     }
     if text.contains(',') {
@@ -74,13 +79,13 @@ fn add_named(agents: &mut Vec<Agent>, text: &str) -> Result<(), Failure> {
     if let Some(note) = agent.note() {
         say!("robosieve: {note}");
     }
-    if let Some(first) = add(agents, agent).filter(|first| first.given() != text) {
+    if let Some(first) = agents.add(agent).filter(|first| first.given() != text) {
         say!("robosieve: {text} is the same agent as {}: it is asked for once", first.given());
     }
     Ok(())
 }
 
-fn add_header(agents: &mut Vec<Agent>, header: &str) {
+fn add_header(agents: &mut Collected, header: &str) {
     let agent = Agent::from_header(header);
     match agent.tokens() {
         [] => say!("robosieve: no product token in {header:?}: the groups for `*` bind it"),
@@ -89,21 +94,31 @@ fn add_header(agents: &mut Vec<Agent>, header: &str) {
     if let Some(note) = agent.note() {
         say!("robosieve: warning: {note}");
     }
-    add(agents, agent);
+    agents.add(agent);
 }
 
-/// Adds an agent, or gives the one that is there already. Letter case makes no other agent; a version and a header do, since some dialects use the text
-/// whole.
-fn add(agents: &mut Vec<Agent>, new: Agent) -> Option<&Agent> {
-    let is_same = |agent: &Agent| match (agent.header(), new.header()) {
-        (None, None) => agent.given().eq_ignore_ascii_case(new.given()),
-        _ => *agent == new,
-    };
-    match agents.iter().position(is_same) {
-        Some(index) => Some(&agents[index]),
-        None => {
-            agents.push(new);
-            None
+/// Agents in the order in which they were given, each once.
+#[derive(Default)]
+struct Collected {
+    agents: Vec<Agent>,
+    places: HashMap<(bool, String), usize>,
+}
+
+impl Collected {
+    /// Adds an agent, or gives the one that is there already. Letter case makes no other agent; a version and a header do, since some dialects use the
+    /// text whole.
+    fn add(&mut self, new: Agent) -> Option<&Agent> {
+        let key = match new.header() {
+            Some(header) => (true, header.to_owned()),
+            None => (false, new.given().to_ascii_lowercase()),
+        };
+        match self.places.entry(key) {
+            Entry::Occupied(known) => Some(&self.agents[*known.get()]),
+            Entry::Vacant(place) => {
+                place.insert(self.agents.len());
+                self.agents.push(new);
+                None
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use robosieve::agent::Agent;
 use robosieve::compile::Options;
 use robosieve::dialect::RFC9309;
-use robosieve::fetch::Access;
+use robosieve::fetch::{Access, Outcome};
 use robosieve::io::json::JsonLines;
 use robosieve::io::table::Table;
 use robosieve::pipeline::{Batch, Evaluator, RunError, Sink, Source, Summary, run as run_pipeline};
@@ -16,7 +16,7 @@ use robosieve::store::Store;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::exit::{Exit, Failure, STDOUT, say};
-use crate::summary::is_suspect;
+use crate::summary::{first_ten, is_suspect};
 use crate::{agents, policies};
 
 pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -49,7 +49,9 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }
-    if args.robots.is_none() && evaluator.readings().iter().any(|reading| reading.access().read(args.status) == Access::Rules) {
+    let is_empty = matches!(args.status, Outcome::Status(204 | 205)); // these have no body
+    if args.robots.is_none() && !is_empty && evaluator.readings().iter().any(|reading| reading.access().read(args.status) == Access::Rules)
+    {
         return Err(Failure::new(format!(
             "after a fetch that ended with {}, rules decide: give the robots.txt with --robots FILE",
             args.status
@@ -89,10 +91,10 @@ fn exit_of(summary: &Summary) -> Exit {
 }
 
 fn note_unknown(agents: &[Agent], summary: &Summary) {
-    for (agent, tally) in agents.iter().zip(&summary.agents) {
-        if summary.rows > 0 && is_suspect(agent, tally) {
-            say!("robosieve: no group names {}, and it is no crawler that robosieve knows: a typing error?", agent.name());
-        }
+    let suspects: Vec<&str> =
+        agents.iter().zip(&summary.agents).filter(|(agent, tally)| is_suspect(agent, tally)).map(|(agent, _)| agent.name()).collect();
+    if summary.rows > 0 && !suspects.is_empty() {
+        say!("robosieve: no group names {}, and no crawler that robosieve knows is called so: a typing error?", first_ten(&suspects));
     }
 }
 

@@ -165,13 +165,14 @@ impl Report {
         if summary.dated > 0 {
             say!("assumed: {} rows are answered by the newest snapshot of their origin", grouped(summary.dated));
         }
-        for (Asked { agent, reading, .. }, tally) in evaluator.columns().zip(&summary.agents) {
-            if reading == 0 && is_suspect(agent, tally) {
-                say!(
-                    "note: no policy met names {}, and it is no crawler that robosieve knows: a typing error?",
-                    to_terminal_text(agent.name().as_bytes())
-                );
-            }
+        let suspects: Vec<&str> = evaluator
+            .columns()
+            .zip(&summary.agents)
+            .filter(|(asked, tally)| asked.reading == 0 && is_suspect(asked.agent, tally))
+            .map(|(asked, _)| asked.agent.name())
+            .collect();
+        if !suspects.is_empty() {
+            say!("note: no policy met names {}, and no crawler that robosieve knows is called so: a typing error?", first_ten(&suspects));
         }
         let bad = summary.agents.first().map_or(0, |tally| tally.unresolved_for(Reason::BadUrl));
         if summary.rows > 0 && bad == summary.rows {
@@ -278,6 +279,15 @@ fn column_json(asked: &Asked<'_, '_>, tally: &Tally) -> Value {
         value["dialect"] = json!(dialect);
     }
     value
+}
+
+/// Names as messages show them: ten, and how many more.
+pub fn first_ten(names: &[&str]) -> String {
+    let shown = to_terminal_text(names[..names.len().min(10)].join(", ").as_bytes()).into_owned();
+    match names.len().checked_sub(10) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {} more", grouped(more as u64)),
+    }
 }
 
 /// Whether an agent looks like a typing error: nobody names it, and the registry does not know it.

@@ -84,12 +84,18 @@ pub struct Budget {
 }
 
 impl Default for Budget {
+    /// That of a robots.txt of 512,000 octets.
     fn default() -> Budget {
-        Budget { work: 2_000_000, search: 200_000 }
+        Budget::of(512_000)
     }
 }
 
 impl Budget {
+    /// A budget linear in the size of a robots.txt, in octets. Real files need a fraction of it.
+    pub fn of(len: usize) -> Budget {
+        Budget { work: 2_000_000 + 8 * len as u64, search: 500_000 }
+    }
+
     /// This budget with other units: see its fields.
     pub fn with_units(self, work: u64, search: u64) -> Budget {
         Budget { work, search }

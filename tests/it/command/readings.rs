@@ -231,3 +231,22 @@ fn explain_shows_when_a_policy_was_seen() {
     let snapshot = &json.objects()[0]["snapshot"];
     assert_eq!((&snapshot["time"], &snapshot["time_kind"]), (&"2026-01-01T00:00:00Z".into(), &"observed".into()));
 }
+
+#[test]
+fn many_agents_are_collected_in_time_linear_in_their_number() {
+    let place = Place::new();
+    place.write("many.txt", (0..30_000).map(|number| format!("agent-{number}\n")).collect::<String>());
+    let started = Instant::now();
+    let ran = place.run("check --robots robots.txt --agent-file many.txt --format json https://example.com/").is(0);
+    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
+    assert_eq!(ran.text().lines().count(), 30_000);
+    assert!(ran.err.len() < 2000 && ran.err.contains("and 29,990 more"), "{}", ran.err);
+}
+
+#[test]
+fn an_empty_answer_needs_no_file() {
+    let place = Place::empty();
+    for (status, code) in [("204", 0), ("205", 0), ("404", 0), ("503", 1), ("200", 2)] {
+        place.run(&format!("check --status {status} --agent X https://example.com/")).is(code);
+    }
+}
