@@ -250,3 +250,29 @@ fn an_empty_answer_needs_no_file() {
         place.run(&format!("check --status {status} --agent X https://example.com/")).is(code);
     }
 }
+
+#[test]
+fn lint_takes_its_time_from_the_size_of_the_file() {
+    let place = Place::empty();
+    let lines = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+    let star = "User-agent: *\n";
+    let files = [
+        format!("{star}{}", lines(24_000, &|i| format!("Disallow: /*a*b*c*d{i}\n"))),
+        format!("{star}Disallow: /{}", "*a".repeat(249_000)),
+        format!("{}{}", lines(5_500, &|i| format!("User-agent: a{i}\n")), lines(20_000, &|i| format!("allow:/{i}\n"))),
+        format!(
+            "{star}{}{}",
+            lines(12_000, &|i| format!("disallow:/{i}\n")),
+            lines(8_000, &|i| format!("User-agent: a{i}\ndisallow:/z\n"))
+        ),
+        // Most of it behind the limit.
+        format!("{star}#{}\n{}", "x".repeat(512_000), lines(300_000, &|i| format!("allow:/{i}\n"))),
+    ];
+    for (number, file) in files.iter().enumerate() {
+        place.write("robots.txt", file);
+        let started = Instant::now();
+        let ran = place.run("lint robots.txt").is(0);
+        assert!(started.elapsed() < PATIENCE, "file {number}: {:?}", started.elapsed());
+        assert!(ran.out.len() < 8 * file.len().min(512_000), "file {number}: {} octets", ran.out.len());
+    }
+}
