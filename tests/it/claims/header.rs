@@ -1,6 +1,8 @@
 //! Agents from headers, tokens and lines. The input is any octets.
 
-use robosieve::agent::{Agent, LineToken, crawlers, line_token, lookup, product_token};
+use std::ops::Range;
+
+use robosieve::agent::{Agent, Crawler, LineToken, crawlers, line_token, lookup, product_token};
 
 pub fn check(octets: &[u8]) {
     check_line(octets);
@@ -30,8 +32,9 @@ fn check_line(value: &[u8]) {
 
 fn check_header(header: &str) {
     let agent = Agent::from_header(header);
-    assert_eq!((agent.header(), agent.given(), agent.note(), agent.star()), (Some(header), header, None, true));
-    assert_eq!(agent.name(), header_name(header).unwrap_or("*"), "{header:?}");
+    let (name, is_ambiguous) = header_name(header);
+    assert_eq!((agent.header(), agent.given(), agent.star()), (Some(header), header, true));
+    assert_eq!((agent.name(), agent.note().is_some()), (name.unwrap_or("*"), is_ambiguous), "{header:?}");
     check_agent(&agent);
 }
 
@@ -73,15 +76,39 @@ fn check_profile(text: &str) {
     assert!(crawler.is_none_or(|agent| agent.name().eq_ignore_ascii_case(text) && agent.is_known()));
 }
 
-/// The token of a header, from the documentation of [`Agent::from_header`], place by place.
-fn header_name(header: &str) -> Option<&str> {
+/// The token of a header, from the documentation of [`Agent::from_header`], place by place; and whether it names crawlers of several operators.
+fn header_name(header: &str) -> (Option<&str>, bool) {
     let marks: Vec<usize> = marks(header).collect();
-    let known: Vec<(usize, &str)> = starts(header).filter_map(|at| Some((at, known_at(&header[at..])?))).collect();
-    let after_mark = known.iter().find(|(at, _)| marks.contains(at));
-    let longest = known.iter().map(|(_, token)| token.len()).max();
-    let known = after_mark.or_else(|| known.iter().find(|(_, token)| Some(token.len()) == longest));
+    let known = known(header);
+    let after_mark = known.iter().find(|(range, _)| marks.contains(&range.start));
+    let longest = known.iter().map(|(range, _)| range.len()).max();
+    let best = after_mark.or_else(|| known.iter().find(|(range, _)| Some(range.len()) == longest));
     let after_marks = || marks.iter().find_map(|&at| product(&header[at..]));
-    known.map(|(_, token)| *token).or_else(after_marks).or_else(|| product(header.trim_ascii_start()))
+    let name = best.map(|(_, crawler)| crawler.token).or_else(after_marks).or_else(|| product(header.trim_ascii_start()));
+    (name, known.iter().any(|(_, crawler)| crawler.operator != known[0].1.operator))
+}
+
+/// The crawlers that a header carries, with their places: none that lies in another, and none that another one is known to carry.
+fn known(header: &str) -> Vec<(Range<usize>, &'static Crawler)> {
+    let at = |at: usize| {
+        crawlers().iter().flat_map(move |crawler| crawler.header.iter().map(move |needle| (at..at + needle.len(), *needle, crawler)))
+    };
+    let all: Vec<_> = starts(header)
+        .flat_map(at)
+        .filter(|(range, needle, _)| {
+            header.get(range.clone()).is_some_and(|text| text.eq_ignore_ascii_case(needle)) && ends(&header[range.end..])
+        })
+        .map(|(range, _, crawler)| (range, crawler))
+        .collect();
+    let lies_in = |inner: &Range<usize>, outer: &Range<usize>| inner != outer && outer.start <= inner.start && inner.end <= outer.end;
+    let outer: Vec<_> = all.iter().filter(|(range, _)| !all.iter().any(|(other, _)| lies_in(range, other))).cloned().collect();
+    let is_carried = |token: &str| outer.iter().any(|(_, crawler)| crawler.carries.contains(&token));
+    outer.iter().filter(|(_, crawler)| !is_carried(crawler.token)).cloned().collect()
+}
+
+/// Whether a name ends before `rest`: full stops that nothing of a name follows do not go on with it.
+fn ends(rest: &str) -> bool {
+    !rest.trim_start_matches('.').bytes().next().is_some_and(is_token_octet)
 }
 
 /// Where a token can start.
@@ -96,15 +123,6 @@ fn marks(header: &str) -> impl Iterator<Item = usize> {
         mark.eq_ignore_ascii_case("compatible;").then(|| header.len() - rest.trim_ascii_start().len())
     };
     starts(header).filter_map(behind)
-}
-
-/// The well-known token that `text` starts with, as a whole run of token octets with full stops behind it or none.
-fn known_at(text: &str) -> Option<&'static str> {
-    let name = std::str::from_utf8(run(text.as_bytes())).ok()?;
-    let fits = |token: &str| name.get(..token.len()).is_some_and(|front| front.eq_ignore_ascii_case(token));
-    let ends = |token: &str| name[token.len()..].bytes().all(|octet| octet == b'.');
-    let mut known = crawlers().iter().filter(|crawler| !crawler.never_in_header).map(|crawler| crawler.token);
-    known.find(|token| fits(token) && ends(token))
 }
 
 fn product(text: &str) -> Option<&str> {
