@@ -25,7 +25,7 @@ pub fn collect(args: &AgentArgs) -> Result<Vec<Agent>, Failure> {
             false => std::fs::read_to_string(path),
         }
         .map_err(|error| Failure::of(shown(path), &error))?;
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{FEFF}').lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
                 add_named(&mut agents, line).map_err(|failure| Failure::new(format!("{}, line {number}: {failure}", shown(path))))?;

@@ -240,6 +240,9 @@ fn many_agents_are_collected_in_time_linear_in_their_number() {
     let ran = place.run("check --robots robots.txt --agent-file many.txt --format json https://example.com/").is(0);
     assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
     assert_eq!(ran.text().lines().count(), 30_000);
+    place.write("marked.txt", "\u{FEFF}GPTBot\r\n# one more\r\nX\r\n");
+    let marked = place.run("check --robots robots.txt --agent-file marked.txt --format json https://example.com/").is(1);
+    assert_eq!(marked.values("agent"), ["GPTBot", "X"]);
     assert!(ran.err.len() < 2000 && ran.err.contains("and 29,990 more"), "{}", ran.err);
 }
 
