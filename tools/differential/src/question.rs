@@ -343,7 +343,7 @@ mod tests {
             assert!(has(text), "{text}");
         }
         assert!(agents.iter().any(|agent| agent.kind == Kind::Versioned && agent.token.as_deref() == Some("Alpha-Bot")));
-        let header = agents.iter().find(|agent| agent.text.starts_with("Mozilla")).unwrap();
+        let header = agents.iter().find(|agent| agent.text.starts_with("Mozilla/5.0 (compatible; Alpha-Bot/")).unwrap();
         assert_eq!(header.token.as_deref(), Some("Alpha-Bot"));
     }
 
