@@ -17,7 +17,7 @@
 //!
 //! let url = Url::split(b"https://example.com/private/faq?x=1")?;
 //! let decision = matcher.decide(url.rest(), &mut Scratch::new())?;
-//! let rule = policy.rules().nth(decision.rule.index().unwrap() as usize).unwrap();
+//! let rule = policy.rule(decision.rule).unwrap();
 //! assert_eq!((decision.verdict.name(), rule.line()), ("disallow", 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

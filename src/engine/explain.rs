@@ -73,10 +73,14 @@ pub struct Explanation<'p> {
 /// # Ok::<(), robosieve::agent::AgentError>(())
 /// ```
 pub fn explain<'p>(policy: &'p Policy, agent: &Agent, raw: &[u8]) -> Explanation<'p> {
+    explain_bound(policy, bound(policy, agent), raw)
+}
+
+/// As [`explain`], for an agent of whom it is known what binds it: many targets may be asked about.
+pub fn explain_bound<'p>(policy: &'p Policy, bound: Bound, raw: &[u8]) -> Explanation<'p> {
     let form = policy.dialect().form;
     let mut buffer = Vec::new();
     let target = form.canonical(raw, &mut buffer).to_vec();
-    let bound = bound(policy, agent);
     let is_bound = |rule: &Rule<'_>| bound.groups.binary_search(&rule.group()).is_ok();
     let mut matches: Vec<(RuleId, Rule<'p>)> =
         (0..).map(RuleId::new).zip(policy.rules()).filter(|(_, rule)| is_bound(rule) && matches(policy, rule, &target)).collect();

@@ -3,13 +3,11 @@
 //! Findings of the parse come as they are. Beside them stand those that need more than a line: rules in conflict, groups that leave out what `*` has,
 //! lines that the dialects read otherwise, and, proved on automata, rules that decide nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use super::analyse::{Analysis, Budget, Reach};
-use super::compile::{Options, compile};
 use super::matcher::{Matcher, Scratch};
-use super::program::{Program, Rung};
 use crate::protocol::agent::LineToken;
 use crate::protocol::decision::RuleId;
 use crate::protocol::dialect::{Dialect, GOOGLE};
@@ -135,19 +133,18 @@ const TARGET_WORK: usize = 4_000_000;
 
 /// Groups for a name that leave out what `*` disallows: there is a URL for which a rule of `*` decides and which they allow.
 fn lacking(policy: &Policy, sets: &RuleSets, analysis: &Analysis<'_>, budget: Budget, remarks: &mut Vec<Remark>) {
-    let number = |groups: &[u32]| analysis.rule_sets().iter().position(|set| set == groups).map(|set| set as u32);
+    let numbers: HashMap<&[u32], u32> = analysis.rule_sets().iter().map(Vec::as_slice).zip(0..).collect();
+    let number = |groups: &[u32]| numbers.get(groups).copied();
     let Some(star) = sets.groups.get(&b"*"[..]).and_then(|groups| number(groups)) else { return };
-    let rules: Vec<Rule<'_>> = policy.rules().collect();
-    let disallowed: Vec<(&Rule<'_>, Vec<u8>)> = analysis
+    let disallowed: Vec<(Rule<'_>, Vec<u8>)> = analysis
         .reaches_in(star, budget)
         .into_iter()
-        .filter_map(|(id, reach)| match (reach, &rules[id.index()? as usize]) {
+        .filter_map(|(id, reach)| match (reach, policy.rule(id)?) {
             (Reach::Decides { witness, .. }, rule) if !rule.allows() => Some((rule, witness)),
             _ => None,
         })
         .collect();
-    let octets = compile(policy, &Options::default().with_rung(Some(Rung::Backstop)));
-    let Ok(program) = Program::view(&octets) else { return };
+    let program = analysis.program();
     let cost: usize = disallowed.iter().map(|(_, witness)| witness.len() + 16).sum();
     let (mut octets_left, mut scratch) = (TARGET_WORK, Scratch::new());
     for (token, groups) in sets.groups.iter().filter(|(token, _)| token[..] != b"*"[..]) {
@@ -317,7 +314,7 @@ fn difference((policy, own): (&Policy, Option<&Said>), (other_policy, other): (&
 /// Rules that decide nothing.
 fn proofs(policy: &Policy, analysis: &Analysis<'_>, budget: Budget, remarks: &mut Vec<Remark>) {
     let reaches = analysis.reaches(budget);
-    let line_of = |id: &RuleId| id.index().and_then(|index| policy.rules().nth(index as usize)).map_or(0, |rule| rule.line());
+    let line_of = |id: &RuleId| policy.rule(*id).map_or(0, |rule| rule.line());
     for shadow in analysis.shadows_of(&reaches) {
         let mut lines: Vec<u32> = shadow.by.iter().map(line_of).collect();
         lines.dedup();

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::agent::{LineToken, line_token};
+use super::decision::RuleId;
 use super::dialect::{AgentLine as LineReading, Dialect, RunEnd};
 use super::parse::{Directive, Forgiven, Line, RecordKind, directives, is_ascii_space};
 use super::record::RecordValue;
@@ -327,10 +328,16 @@ impl Policy {
         Group { policy: self, entry: &self.groups[index as usize] }
     }
 
-    /// The rules of all groups, in file order: a rule's position here is its [`RuleId`](super::decision::RuleId). A line for which the dialect has
+    /// The rules of all groups, in file order: a rule's position here is its [`RuleId`]. A line for which the dialect has
     /// several patterns is as many rules.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = Rule<'_>> {
         self.rules.iter().map(|entry| Rule { policy: self, entry })
+    }
+
+    /// The rule of that id, if there is one.
+    pub fn rule(&self, id: RuleId) -> Option<Rule<'_>> {
+        let entry = self.rules.get(id.index()? as usize)?;
+        Some(Rule { policy: self, entry })
     }
 
     /// The records outside the protocol, in file order.

@@ -865,7 +865,7 @@ pub fn agrees_with_the_oracle(hostile: &Hostile) {
             let decision = matcher.decide(&target, &mut scratch).unwrap();
             let allows = matcher.allows(&target, &mut scratch).unwrap();
             assert_eq!(allows, decision.verdict == Verdict::Allow, "{} for {agent:?}", target.escape_ascii());
-            let line = decision.rule.index().map_or(0, |rule| policy.rules().nth(rule as usize).unwrap().line());
+            let line = policy.rule(decision.rule).map_or(0, |rule| rule.line());
             let right = right_answer(&oracle, agent, &[b"https://example.com".as_slice(), &target].concat());
             assert_eq!((decision.verdict, decision.reason, line), right, "{} for {agent:?}", target.escape_ascii());
         }

@@ -66,7 +66,7 @@ impl Ladder {
         for (options, octets) in &self.programs {
             let program = Program::check(octets).unwrap();
             let decision = decide(&program, agent, rest, &mut self.scratch);
-            let line = decision.rule.index().map_or(0, |rule| self.policy.rules().nth(rule as usize).unwrap().line());
+            let line = self.policy.rule(decision.rule).map_or(0, |rule| rule.line());
             let answer = (decision.verdict, decision.reason, line);
             let first = *first.get_or_insert(answer);
             assert_eq!(answer, first, "{options:?} on {} for {agent:?}\n{program:#}", rest.escape_ascii());

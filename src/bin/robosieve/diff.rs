@@ -14,7 +14,7 @@ use robosieve::pipeline::{Asked, Decided, Evaluator, Sink};
 use crate::args::{CheckFormat, DiffArgs};
 use crate::eval::{decide, with_evaluator};
 use crate::exit::{Exit, Failure, say};
-use crate::explain::Steps;
+use crate::explain::{Parsed, Steps};
 use crate::output::Output;
 use crate::summary::grouped;
 
@@ -43,6 +43,8 @@ struct Differences<'e, 's> {
     evaluator: &'e Evaluator<'s>,
     columns: Vec<Asked<'e, 's>>,
     format: CheckFormat,
+    /// One a reading.
+    parsed: [Parsed; 2],
     counts: BTreeMap<Cause, u64>,
     rows: u64,
     at_start: bool,
@@ -51,15 +53,24 @@ struct Differences<'e, 's> {
 impl<'e, 's> Differences<'e, 's> {
     fn new(out: Output, evaluator: &'e Evaluator<'s>, args: &DiffArgs) -> Differences<'e, 's> {
         let columns = evaluator.columns().collect();
-        Differences { out, evaluator, columns, format: args.format, counts: BTreeMap::new(), rows: 0, at_start: true }
+        Differences {
+            out,
+            evaluator,
+            columns,
+            format: args.format,
+            parsed: Default::default(),
+            counts: BTreeMap::new(),
+            rows: 0,
+            at_start: true,
+        }
     }
 
     /// Explains a difference, and writes it.
     fn write_row(&mut self, number: u64, url: &[u8], columns: [usize; 2]) -> io::Result<()> {
         let access = columns.map(|column| self.evaluator.readings()[self.columns[column].reading].access());
-        let take = |side: usize| {
+        let mut take = |side: usize| {
             let Asked { store, agent, .. } = self.columns[columns[side]];
-            Steps::take(store, url, agent, access[side]).map_err(|failure| io::Error::other(failure.to_string()))
+            Steps::take(store, url, agent, access[side], &mut self.parsed[side]).map_err(|failure| io::Error::other(failure.to_string()))
         };
         let steps = [take(0)?, take(1)?];
         let explanations = [steps[0].explanation(), steps[1].explanation()];

@@ -1,13 +1,15 @@
 //! `explain`: every step from a URL and an agent to a decision.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use robosieve::agent::{Agent, LineToken};
 use robosieve::decision::{Decision, Reason, Verdict};
-use robosieve::explain::{Explanation, explain};
+use robosieve::explain::{Bound, Explanation, bound, explain_bound};
 use robosieve::fetch::{Access, AccessTable, Outcome};
 use robosieve::io::json::line;
 use robosieve::io::text::{to_terminal_text, to_text};
@@ -25,12 +27,13 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let agents = agents::collect(&args.agents)?;
     let stores = policies::load_for_questions(&args.policies, &args.reading.dialects())?;
     let mut out = Output::create(Path::new("-"))?;
+    let mut parsed: Vec<Parsed> = stores.iter().map(|_| Parsed::default()).collect();
     let mut is_first = true;
     for url in &args.urls {
         for agent in &agents {
-            for store in &stores {
+            for (store, parsed) in stores.iter().zip(&mut parsed) {
                 let access = args.reading.access.unwrap_or(store.dialect().access);
-                let steps = Steps::take(store, url.as_encoded_bytes(), agent, access)?;
+                let steps = Steps::take(store, url.as_encoded_bytes(), agent, access, parsed)?;
                 match args.format {
                     CheckFormat::Json => writeln!(out, "{}", line(&steps.json()))?,
                     CheckFormat::Text => {
@@ -47,6 +50,32 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The policy of a store that was asked last, and what binds whom by it: one URL after another is mostly of the same origin.
+#[derive(Default)]
+pub struct Parsed {
+    last: Option<([u8; 32], Rc<Policy>)>,
+    bounds: HashMap<Agent, Bound>,
+}
+
+impl Parsed {
+    fn take(&mut self, store: &Store, snapshot: &Snapshot<'_>, agent: &Agent) -> Result<(Rc<Policy>, Bound), Failure> {
+        let policy = match &self.last {
+            Some((digest, policy)) if digest == snapshot.digest() => policy.clone(),
+            _ => {
+                let body = store.body(snapshot)?.ok_or_else(|| {
+                    Failure::new("the store keeps no bodies, which explaining needs: compile the policies again without --no-bodies")
+                })?;
+                let policy = Rc::new(Policy::parse(&body, store.dialect()));
+                self.bounds.clear();
+                self.last = Some((*snapshot.digest(), policy.clone()));
+                policy
+            }
+        };
+        let bound = self.bounds.entry(agent.clone()).or_insert_with(|| bound(&policy, agent)).clone();
+        Ok((policy, bound))
+    }
+}
+
 /// What is known of one question, step by step, as far as the steps go.
 pub struct Steps<'a> {
     store: &'a Store,
@@ -57,12 +86,12 @@ pub struct Steps<'a> {
     /// Where the raw target begins.
     target_at: usize,
     snapshot: Option<Snapshot<'a>>,
-    policy: Option<Policy>,
+    policy: Option<(Rc<Policy>, Bound)>,
 }
 
 impl<'a> Steps<'a> {
     /// Takes the steps up to the policy. What it says is asked of it each time.
-    pub fn take(store: &'a Store, url: &'a [u8], agent: &'a Agent, access: AccessTable) -> Result<Steps<'a>, Failure> {
+    pub fn take(store: &'a Store, url: &'a [u8], agent: &'a Agent, access: AccessTable, parsed: &mut Parsed) -> Result<Steps<'a>, Failure> {
         let form = store.dialect().form;
         let cuts_itself = store.has_any_origin() && form.cuts_anything();
         let split = Url::split(url);
@@ -86,22 +115,19 @@ impl<'a> Steps<'a> {
         }
         let snapshot = steps.snapshot.filter(|snapshot| access.read(snapshot.outcome()) == Access::Rules);
         if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.program_index().is_some()) {
-            let body = store.body(&snapshot)?.ok_or_else(|| {
-                Failure::new("the store keeps no bodies, which explaining needs: compile the policies again without --no-bodies")
-            })?;
-            steps.policy = Some(Policy::parse(&body, store.dialect()));
+            steps.policy = Some(parsed.take(store, &snapshot, agent)?);
         }
         Ok(steps)
     }
 
     /// The policy that decides, if rules do.
     pub fn policy(&self) -> Option<&Policy> {
-        self.policy.as_ref()
+        self.policy.as_ref().map(|(policy, _)| &**policy)
     }
 
     /// What the policy's rules say.
     pub fn explanation(&self) -> Option<Explanation<'_>> {
-        self.policy.as_ref().map(|policy| explain(policy, self.agent, &self.url[self.target_at..]))
+        self.policy.as_ref().map(|(policy, bound)| explain_bound(policy, bound.clone(), &self.url[self.target_at..]))
     }
 
     /// The decision.
@@ -141,7 +167,7 @@ impl<'a> Steps<'a> {
             None => writeln!(out, "snapshot   none: no policy is known for this origin")?,
         }
         let explanation = self.explanation();
-        if let (Some(policy), Some(explanation)) = (&self.policy, &explanation) {
+        if let (Some(policy), Some(explanation)) = (self.policy(), &explanation) {
             self.print_rules(policy, explanation, out)?;
         }
         let decision = self.decision(explanation.as_ref());
@@ -213,7 +239,7 @@ impl<'a> Steps<'a> {
             "rule": Value::Null,
             "line": 0,
         });
-        let (Some(policy), Some(explanation)) = (&self.policy, &explanation) else { return value };
+        let (Some(policy), Some(explanation)) = (self.policy(), &explanation) else { return value };
         value["token"] = json!(explanation.bound.token.as_deref().map(|token| to_text(token).0.into_owned()));
         value["groups"] = explanation.bound.groups.iter().map(|&group| group_json(policy, group)).collect();
         value["canonical"] = json!(to_text(&explanation.target).0);

@@ -37,7 +37,7 @@ mod search;
 mod variant;
 
 use super::compile::{Bindings, Options, compile};
-use super::program::{Detail, Rung};
+use super::program::{Detail, Program, Rung};
 use crate::protocol::decision::RuleId;
 use crate::protocol::policy::{Policy, Rule};
 use crate::target::form::TargetForm;
@@ -183,6 +183,11 @@ impl<'p> Analysis<'p> {
             stars_in_sets,
             star_count,
         }
+    }
+
+    /// The program that the questions go to.
+    pub(crate) fn program(&self) -> Program<'_> {
+        Program::view(&self.program).expect("a program that was just compiled is sound")
     }
 
     /// The groups of each rule set, by its number in the program of the policy.

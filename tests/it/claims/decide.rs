@@ -123,7 +123,7 @@ impl<'p> Case<'p> {
 
     /// Verdict, reason and line.
     fn answer(&self, decision: Decision) -> (Verdict, Reason, u32) {
-        let line = decision.rule.index().map_or(0, |rule| self.policy.rules().nth(rule as usize).unwrap().line());
+        let line = self.policy.rule(decision.rule).map_or(0, |rule| rule.line());
         (decision.verdict, decision.reason, line)
     }
 
