@@ -3,7 +3,7 @@
 //! Findings of the parse come as they are. Beside them stand those that need more than a line: rules in conflict, groups that leave out what `*` has,
 //! lines that the dialects read otherwise, and, proved on automata, rules that decide nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::analyse::{Analysis, Budget, Reach};
@@ -51,11 +51,10 @@ pub fn lint(body: &[u8], dialect: &Dialect) -> Vec<Remark> {
         return remarks;
     }
     long_lines(body, dialect, &mut remarks);
-    let sets = RuleSets::of(&policy);
     let analysis = Analysis::of(&policy);
-    conflicts(&policy, &sets, &mut remarks);
+    conflicts(&policy, &analysis, &mut remarks);
     let budget = Budget::of(policy.read_len());
-    lacking(&policy, &sets, &analysis, budget, &mut remarks);
+    lacking(&policy, &analysis, budget, &mut remarks);
     // What lies behind the limit is found as such, and not once more line by line.
     differences(&body[..policy.read_len()], &policy, &mut remarks);
     proofs(&policy, &analysis, budget, &mut remarks);
@@ -77,27 +76,6 @@ fn long_lines(body: &[u8], dialect: &Dialect, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Which groups bind each agent that the file names.
-struct RuleSets {
-    /// By token in lower case, `*` among them, in file order of their groups.
-    groups: BTreeMap<Vec<u8>, Vec<u32>>,
-}
-
-impl RuleSets {
-    fn of(policy: &Policy) -> RuleSets {
-        let mut groups: BTreeMap<Vec<u8>, Vec<u32>> = BTreeMap::new();
-        for (index, group) in (0..).zip(policy.groups()) {
-            for token in group.agents().filter_map(|agent| token_of(&agent)) {
-                let list = groups.entry(token).or_default();
-                if list.last() != Some(&index) {
-                    list.push(index);
-                }
-            }
-        }
-        RuleSets { groups }
-    }
-}
-
 fn token_of(agent: &AgentLine<'_>) -> Option<Vec<u8>> {
     agent.token().map(|token| match token {
         LineToken::Star => b"*".to_vec(),
@@ -107,10 +85,9 @@ fn token_of(agent: &AgentLine<'_>) -> Option<Vec<u8>> {
 
 /// Lines that match the same, one of which allows and one of which disallows, in groups that bind one agent. A line for which the dialect has several
 /// patterns matches the same as one that has all of them.
-fn conflicts(policy: &Policy, sets: &RuleSets, remarks: &mut Vec<Remark>) {
-    let lists: BTreeSet<&[u32]> = sets.groups.values().map(Vec::as_slice).collect();
+fn conflicts(policy: &Policy, analysis: &Analysis<'_>, remarks: &mut Vec<Remark>) {
     let mut budget = WORK;
-    for groups in lists {
+    for groups in analysis.rule_sets() {
         let rules: Vec<Rule<'_>> = groups.iter().flat_map(|&group| policy.group(group).rules()).collect();
         let Some(left) = budget.checked_sub(rules.len()) else { return };
         budget = left;
@@ -132,10 +109,9 @@ const WORK: usize = 1_000_000;
 const TARGET_WORK: usize = 4_000_000;
 
 /// Groups for a name that leave out what `*` disallows: there is a URL for which a rule of `*` decides and which they allow.
-fn lacking(policy: &Policy, sets: &RuleSets, analysis: &Analysis<'_>, budget: Budget, remarks: &mut Vec<Remark>) {
-    let numbers: HashMap<&[u32], u32> = analysis.rule_sets().iter().map(Vec::as_slice).zip(0..).collect();
-    let number = |groups: &[u32]| numbers.get(groups).copied();
-    let Some(star) = sets.groups.get(&b"*"[..]).and_then(|groups| number(groups)) else { return };
+fn lacking(policy: &Policy, analysis: &Analysis<'_>, budget: Budget, remarks: &mut Vec<Remark>) {
+    let program = analysis.program();
+    let Some(star) = program.star_rule_set() else { return };
     let disallowed: Vec<(Rule<'_>, Vec<u8>)> = analysis
         .reaches_in(star, budget)
         .into_iter()
@@ -144,10 +120,11 @@ fn lacking(policy: &Policy, sets: &RuleSets, analysis: &Analysis<'_>, budget: Bu
             _ => None,
         })
         .collect();
-    let program = analysis.program();
     let cost: usize = disallowed.iter().map(|(_, witness)| witness.len() + 16).sum();
     let (mut octets_left, mut scratch) = (TARGET_WORK, Scratch::new());
-    for (token, groups) in sets.groups.iter().filter(|(token, _)| token[..] != b"*"[..]) {
+    let tokens = (0..program.token_count()).filter_map(|index| program.token(index));
+    for (token, set) in tokens.filter(|&(token, _)| token != b"*") {
+        let groups = &analysis.rule_sets()[set as usize];
         let named = || groups.iter().map(|&group| policy.group(group));
         // Whoever says of everything what holds has thought of it.
         let says_all = |rule: Rule<'_>| matches!(rule.pattern(), b"/" | b"*" | b"/*");
@@ -156,7 +133,7 @@ fn lacking(policy: &Policy, sets: &RuleSets, analysis: &Analysis<'_>, budget: Bu
         }
         let Some(left) = octets_left.checked_sub(cost) else { return };
         octets_left = left;
-        let matcher = number(groups).and_then(|set| Matcher::new(program.rule_set(set).ok()?).ok());
+        let matcher = program.rule_set(set).and_then(Matcher::new).ok();
         let (Some(matcher), Some(line)) = (matcher, line_naming(policy, groups, token)) else { continue };
         let mut allowed = disallowed.iter().filter(|(_, witness)| matcher.allows(witness, &mut scratch) == Ok(true));
         let Some((rule, witness)) = allowed.next() else { continue };

@@ -94,7 +94,7 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
     }
 }
 
-/// A value as one line of JSON that does nothing to a terminal: characters that would are written as `\\uXXXX`, which means the same.
+/// A value as one line of JSON that does nothing to a terminal.
 ///
 /// ```
 /// use robosieve::io::json::line;
@@ -102,13 +102,19 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
 /// assert_eq!(line(&serde_json::json!({ "rule": "/\u{202E}x" })), r#"{"rule":"/\u202ex"}"#);
 /// ```
 pub fn line(value: &serde_json::Value) -> String {
-    let text = value.to_string();
-    if !text.chars().any(does_something) {
-        return text;
+    harmless(value.to_string())
+}
+
+/// The same JSON, doing nothing to a terminal: characters that would are written as `\\uXXXX`, which means the same. serde_json does so for what is
+/// below U+0020 alone. Line ends stay, which stand between the members of pretty JSON.
+pub fn harmless(json: String) -> String {
+    let is_harmful = |character: char| character != '\n' && does_something(character);
+    if !json.chars().any(is_harmful) {
+        return json;
     }
-    let mut safe = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match does_something(character) {
+    let mut safe = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        match is_harmful(character) {
             true => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| safe.push_str(&format!("\\u{unit:04x}"))),
             false => safe.push(character),
         }
@@ -120,15 +126,7 @@ fn string(out: &mut impl Write, text: &str) -> io::Result<()> {
     if !text.chars().any(does_something) {
         return serde_json::to_writer(out, text).map_err(io::Error::from);
     }
-    // What does something to a terminal is said in ASCII. serde_json does so for what is below U+0020 alone.
-    let quoted = serde_json::to_string(text)?;
-    let mut rest = &quoted[..];
-    while let Some(at) = rest.find(does_something) {
-        let character = rest[at..].chars().next().unwrap_or_default();
-        write!(out, "{}\\u{:04x}", &rest[..at], u32::from(character))?;
-        rest = &rest[at + character.len_utf8()..];
-    }
-    out.write_all(rest.as_bytes())
+    out.write_all(harmless(serde_json::to_string(text)?).as_bytes())
 }
 
 impl<W: Write> Sink for JsonLines<'_, '_, W> {

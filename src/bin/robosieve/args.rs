@@ -157,15 +157,15 @@ pub struct CheckArgs {
     #[arg(long, value_name = "OUTCOME", value_parser = Outcome::from_str, default_value = "200", hide_default_value = true)]
     pub status: Outcome,
     /// How answers are printed
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
-    pub format: CheckFormat,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     /// URLs to ask about; from standard input, one a line, if none are given
     #[arg(value_name = "URL")]
     pub urls: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CheckFormat {
+pub enum Format {
     /// For people
     Text,
     /// JSON lines, for programs
@@ -321,8 +321,8 @@ pub struct LintArgs {
     #[arg(long, value_parser = dialect, value_name = "NAME")]
     pub dialect: Option<Dialect>,
     /// How findings are printed
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
-    pub format: CheckFormat,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     /// Exit with 1 if there is a finding of this severity (note, warning, error) or heavier, or of this code (repeatable)
     #[arg(long, value_name = "WHAT", value_parser = fail_on)]
     pub fail_on: Vec<FailOnFinding>,
@@ -343,8 +343,8 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub reading: ReadingArgs,
     /// How explanations are printed
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
-    pub format: CheckFormat,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 #[derive(Debug, Args)]
@@ -352,8 +352,8 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// How differences are printed
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
-    pub format: CheckFormat,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     /// Exit with 1 if there is any difference
     #[arg(long)]
     pub exit_code: bool,
@@ -377,16 +377,8 @@ pub struct CrawlersArgs {
     #[arg(long, conflicts_with_all = ["names", "purpose", "preset"])]
     pub presets: bool,
     /// How answers are printed
-    #[arg(long, value_enum, default_value_t = ListFormat::Text)]
-    pub format: ListFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ListFormat {
-    /// For people
-    Text,
-    /// An object a line
-    Json,
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
 }
 
 /// What `lint --fail-on` names.

@@ -14,7 +14,7 @@ use robosieve::pipeline::{Batch, Evaluator, RunError, Sink, Source, Summary, run
 use robosieve::program::Detail;
 use robosieve::store::Store;
 
-use crate::args::{CheckArgs, CheckFormat};
+use crate::args::{CheckArgs, Format};
 use crate::exit::{Exit, Failure, STDOUT, say};
 use crate::summary::{first_ten, is_suspect};
 use crate::{agents, policies};
@@ -63,8 +63,8 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     };
     let out = io::stdout().lock();
     let summary = match args.format {
-        CheckFormat::Json => ask(&mut *source, &evaluator, JsonLines::new(out, &evaluator, false)),
-        CheckFormat::Text => ask(&mut *source, &evaluator, Table::new(out, &evaluator)),
+        Format::Json => ask(&mut *source, &evaluator, JsonLines::new(out, &evaluator, false)),
+        Format::Text => ask(&mut *source, &evaluator, Table::new(out, &evaluator)),
     }?;
     note_unknown(&agents, &summary);
     Ok(exit_of(&summary))

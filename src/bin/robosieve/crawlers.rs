@@ -6,10 +6,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use robosieve::agent::{Agent, Crawler, Identified, Mention, Preset, Purpose, crawlers, identify, lookup, mentions, presets};
+use robosieve::io::json::line;
 use robosieve::io::text::to_terminal_text;
 
 use crate::agents::find_preset;
-use crate::args::{CrawlersArgs, ListFormat};
+use crate::args::{CrawlersArgs, Format};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
@@ -79,7 +80,7 @@ fn changes(from: &[u8], to: &[u8]) -> usize {
 }
 
 /// The crawlers of any of the presets, if there are some, and of any of the purposes, if there are some.
-fn list(chosen: &[&Preset], purposes: &[Purpose], format: ListFormat, out: &mut impl Write) -> Result<(), Failure> {
+fn list(chosen: &[&Preset], purposes: &[Purpose], format: Format, out: &mut impl Write) -> Result<(), Failure> {
     let tokens: Vec<&str> = match chosen {
         [] => crawlers().iter().map(|crawler| crawler.token).collect(),
         presets => presets.iter().flat_map(|preset| preset.tokens).copied().collect(),
@@ -92,8 +93,8 @@ fn list(chosen: &[&Preset], purposes: &[Purpose], format: ListFormat, out: &mut 
         }
     }
     match format {
-        ListFormat::Json => rows.into_iter().try_for_each(|crawler| write_json(&crawler_json(crawler), out))?,
-        ListFormat::Text => {
+        Format::Json => rows.into_iter().try_for_each(|crawler| writeln!(out, "{}", line(&crawler_json(crawler))))?,
+        Format::Text => {
             write_table(&rows, out)?;
             if tokens.contains(&"*") {
                 writeln!(out, "and `*`, an agent that nobody names")?;
@@ -136,11 +137,11 @@ fn remarks(crawler: &Crawler) -> String {
     remarks.join("; ")
 }
 
-fn explain(chosen: &[&Crawler], format: ListFormat, out: &mut impl Write) -> Result<(), Failure> {
+fn explain(chosen: &[&Crawler], format: Format, out: &mut impl Write) -> Result<(), Failure> {
     for (index, crawler) in chosen.iter().enumerate() {
         match format {
-            ListFormat::Json => write_json(&crawler_json(crawler), out)?,
-            ListFormat::Text => {
+            Format::Json => writeln!(out, "{}", line(&crawler_json(crawler)))?,
+            Format::Text => {
                 if index > 0 {
                     writeln!(out)?;
                 }
@@ -213,11 +214,11 @@ fn crawler_json(crawler: &Crawler) -> Value {
     })
 }
 
-fn list_presets(format: ListFormat, out: &mut impl Write) -> Result<(), Failure> {
+fn list_presets(format: Format, out: &mut impl Write) -> Result<(), Failure> {
     for preset in presets() {
-        if format == ListFormat::Json {
+        if format == Format::Json {
             let value = json!({ "name": preset.name, "about": preset.about, "agents": preset.tokens, "source": preset.source });
-            write_json(&value, out)?;
+            writeln!(out, "{}", line(&value))?;
             continue;
         }
         writeln!(out, "@{}: {} ({})", preset.name, preset.about, preset.tokens.len())?;
@@ -229,13 +230,13 @@ fn list_presets(format: ListFormat, out: &mut impl Write) -> Result<(), Failure>
     Ok(())
 }
 
-fn explain_header(header: &str, format: ListFormat, out: &mut impl Write) -> Result<(), Failure> {
+fn explain_header(header: &str, format: Format, out: &mut impl Write) -> Result<(), Failure> {
     let identified = identify(header);
     let mentions = mentions(header);
     let agent = Agent::from_header(header);
     let why = why(&identified, &mentions, header);
-    if format == ListFormat::Json {
-        return write_json(&header_json(&agent, &identified, &mentions, &why), out);
+    if format == Format::Json {
+        return Ok(writeln!(out, "{}", line(&header_json(&agent, &identified, &mentions, &why)))?);
     }
     writeln!(out, "header   {}", to_terminal_text(header.as_bytes()))?;
     writeln!(out, "read as  {}", to_terminal_text(agent.name().as_bytes()))?;
@@ -302,10 +303,4 @@ fn header_json(agent: &Agent, identified: &Identified<'_>, mentions: &[Mention],
         "mentions": mentions.iter().map(mention).collect::<Vec<_>>(),
         "warning": agent.note(),
     })
-}
-
-fn write_json(value: &Value, out: &mut impl Write) -> Result<(), Failure> {
-    serde_json::to_writer(&mut *out, value).map_err(io::Error::from)?;
-    out.write_all(b"\n")?;
-    Ok(())
 }

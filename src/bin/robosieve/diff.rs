@@ -11,7 +11,7 @@ use robosieve::io::json::line as to_line;
 use robosieve::io::text::{to_terminal_text, to_text};
 use robosieve::pipeline::{Asked, Decided, Evaluator, Sink};
 
-use crate::args::{CheckFormat, DiffArgs};
+use crate::args::{DiffArgs, Format};
 use crate::eval::{decide, with_evaluator};
 use crate::exit::{Exit, Failure, say};
 use crate::explain::{Parsed, Steps};
@@ -42,7 +42,7 @@ struct Differences<'e, 's> {
     out: Output,
     evaluator: &'e Evaluator<'s>,
     columns: Vec<Asked<'e, 's>>,
-    format: CheckFormat,
+    format: Format,
     /// One a reading.
     parsed: [Parsed; 2],
     counts: BTreeMap<Cause, u64>,
@@ -89,7 +89,7 @@ impl<'e, 's> Differences<'e, 's> {
         };
         let agent = self.columns[columns[0]].agent;
         let names = columns.map(|column| self.columns[column].dialect.unwrap_or_default());
-        if self.format == CheckFormat::Json {
+        if self.format == Format::Json {
             let side = |side: usize| json!({ "verdict": decisions[side].verdict.name(), "reason": decisions[side].reason.name(), "line": line(side) });
             let object = json!({
                 "row": number, "url": to_text(url).0, "agent": agent.name(), "cause": cause.name(), names[0]: side(0), names[1]: side(1),

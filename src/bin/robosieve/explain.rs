@@ -17,7 +17,7 @@ use robosieve::policy::{Policy, Rule};
 use robosieve::store::{Snapshot, SnapshotTime, Store};
 use robosieve::url::{BadUrl, Url};
 
-use crate::args::{CheckFormat, ExplainArgs};
+use crate::args::{ExplainArgs, Format};
 use crate::exit::{Exit, Failure};
 use crate::inspect::{date, time_text};
 use crate::output::Output;
@@ -35,8 +35,8 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
                 let access = args.reading.access.unwrap_or(store.dialect().access);
                 let steps = Steps::take(store, url.as_encoded_bytes(), agent, access, parsed)?;
                 match args.format {
-                    CheckFormat::Json => writeln!(out, "{}", line(&steps.json()))?,
-                    CheckFormat::Text => {
+                    Format::Json => writeln!(out, "{}", line(&steps.json()))?,
+                    Format::Text => {
                         if !std::mem::take(&mut is_first) {
                             writeln!(out)?;
                         }

@@ -14,7 +14,7 @@ use robosieve::lint::{Remark, lint};
 use robosieve::policy::FindingCode;
 use robosieve::store::Store;
 
-use crate::args::{CheckFormat, FailOnFinding, LintArgs};
+use crate::args::{FailOnFinding, Format, LintArgs};
 use crate::exit::{Exit, Failure, say, shown};
 use crate::output::Output;
 use crate::policies::{is_manifest, is_store, load_inputs, read_robots};
@@ -46,10 +46,10 @@ pub fn run(args: &LintArgs) -> Result<Exit, Failure> {
     report.finish()
 }
 
-fn print_codes(format: CheckFormat, out: &mut impl Write) -> io::Result<()> {
+fn print_codes(format: Format, out: &mut impl Write) -> io::Result<()> {
     FindingCode::ALL.iter().try_for_each(|code| match format {
-        CheckFormat::Text => writeln!(out, "{code:<22} {:<8} {}", code.severity(), code.advice()),
-        CheckFormat::Json => {
+        Format::Text => writeln!(out, "{code:<22} {:<8} {}", code.severity(), code.advice()),
+        Format::Json => {
             writeln!(out, "{}", json!({ "code": code.name(), "severity": code.severity().name(), "message": code.advice() }))
         }
     })
@@ -126,7 +126,7 @@ impl Report<'_> {
         };
         self.failing += u64::from(self.args.fail_on.iter().any(asked));
         match self.args.format {
-            CheckFormat::Json => {
+            Format::Json => {
                 let object = json!({
                     "file": name,
                     "line": remark.line,
@@ -137,8 +137,8 @@ impl Report<'_> {
                 });
                 writeln!(self.out, "{}", line(&object))
             }
-            CheckFormat::Text if remark.line == 0 => writeln!(self.out, "{name}: {}", to_terminal_text(remark.to_string().as_bytes())),
-            CheckFormat::Text => writeln!(self.out, "{name}:{}: {}", remark.line, to_terminal_text(remark.to_string().as_bytes())),
+            Format::Text if remark.line == 0 => writeln!(self.out, "{name}: {}", to_terminal_text(remark.to_string().as_bytes())),
+            Format::Text => writeln!(self.out, "{name}:{}: {}", remark.line, to_terminal_text(remark.to_string().as_bytes())),
         }
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use robosieve::agent::Agent;
 use robosieve::decision::Reason;
+use robosieve::io::json::harmless;
 use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::{Asked, AskedUsage, Evaluator, Reading, Summary, Tally, UsageTally};
 use robosieve::usage::UsageKey;
@@ -185,8 +186,7 @@ impl Report {
     /// Writes the summary as JSON.
     pub fn write_json(&self, mut out: Output, args: &RunArgs, evaluator: &Evaluator<'_>) -> Result<(), Failure> {
         let value = self.json(args, evaluator);
-        serde_json::to_writer_pretty(&mut out, &value).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")?;
+        writeln!(out, "{}", harmless(format!("{value:#}")))?;
         out.commit()
     }
 

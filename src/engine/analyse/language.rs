@@ -121,12 +121,13 @@ impl Language {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const FORMS: [&TargetForm; 3] = [TargetForm::RFC9309, TargetForm::GOOGLE, TargetForm::SCRAPY];
 
-    fn strings(octets: &[u8], len: usize) -> Vec<Vec<u8>> {
+    /// All strings of at most `len` of these octets behind a `/`.
+    pub(in crate::engine::analyse) fn strings(octets: &[u8], len: usize) -> Vec<Vec<u8>> {
         let mut all = vec![b"/".to_vec()];
         let mut from = 0;
         for _ in 0..len {

@@ -377,24 +377,10 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::analyse::language::tests::strings as targets;
     use crate::target::form::TargetForm;
     use crate::target::percent::canonical_pattern;
     use proptest::prelude::*;
-
-    /// All strings of at most `len` of these octets behind a `/`.
-    fn targets(octets: &[u8], len: usize) -> Vec<Vec<u8>> {
-        let mut all = vec![b"/".to_vec()];
-        let mut from = 0;
-        for _ in 0..len {
-            let end = all.len();
-            for at in from..end {
-                let text = all[at].clone();
-                all.extend(octets.iter().map(|&octet| [&text[..], &[octet]].concat()));
-            }
-            from = end;
-        }
-        all
-    }
 
     fn pattern(pieces: &'static [&'static str], form: &'static TargetForm) -> impl Strategy<Value = Parts> {
         let value = prop::collection::vec(prop::sample::select(pieces), 0..6).prop_map(|pieces| format!("/{}", pieces.concat()));
