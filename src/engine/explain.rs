@@ -104,12 +104,12 @@ fn matches(policy: &Policy, rule: &Rule<'_>, target: &[u8]) -> bool {
 pub enum Cause {
     /// One of them takes the row for no URL.
     Url,
+    /// One of them exempts robots.txt.
+    RobotsTxt,
     /// They look for the policy under different origins.
     Origin,
     /// They take the outcome of the fetch otherwise.
     Access,
-    /// One of them exempts robots.txt.
-    RobotsTxt,
     /// Other groups bind the agent.
     Group,
     /// A line is a rule to one of them alone.
@@ -123,7 +123,7 @@ pub enum Cause {
 impl Cause {
     /// Every cause, in the order in which they are asked.
     pub const ALL: [Cause; 8] =
-        [Cause::Url, Cause::Origin, Cause::Access, Cause::RobotsTxt, Cause::Group, Cause::Line, Cause::Octets, Cause::Specificity];
+        [Cause::Url, Cause::RobotsTxt, Cause::Origin, Cause::Access, Cause::Group, Cause::Line, Cause::Octets, Cause::Specificity];
 
     /// The name that outputs use.
     pub const fn name(self) -> &'static str {
@@ -142,14 +142,15 @@ impl Cause {
     /// The cause that reasons alone show: one step of a decision was taken by one reading only.
     pub fn of_reasons(a: Reason, b: Reason) -> Option<Cause> {
         let either = |reason| (a == reason) != (b == reason);
+        // In the order in which reasons are asked.
         if either(Reason::BadUrl) {
             Some(Cause::Url)
+        } else if either(Reason::RobotsTxt) {
+            Some(Cause::RobotsTxt)
         } else if either(Reason::NoPolicy) {
             Some(Cause::Origin)
         } else if either(Reason::FetchStatus) || (a, b) == (Reason::FetchStatus, Reason::FetchStatus) {
             Some(Cause::Access)
-        } else if either(Reason::RobotsTxt) {
-            Some(Cause::RobotsTxt)
         } else {
             None
         }
@@ -202,6 +203,7 @@ mod tests {
         assert_eq!(cause("User-agent: MJ12bot\nDisallow: /x", "MJ12bot", "/x", RFC9309, GOOGLE), Cause::Group);
         assert_eq!(cause("User-agent: *\nDisallow: /%78", "a", "/x", RFC9309, GOOGLE), Cause::Octets);
         assert_eq!(cause("User-agent: *\nDisallow: /", "a", "/robots.txt", RFC9309, GOOGLE), Cause::RobotsTxt);
+        assert_eq!(Cause::of_reasons(Reason::RobotsTxt, Reason::NoPolicy), Some(Cause::RobotsTxt), "an origin without a policy");
         assert_eq!(cause("User-agent: *\nAllow: /a/\nDisallow: /*?", "a", "/a/?", RFC9309, SCRAPY), Cause::Specificity);
     }
 }

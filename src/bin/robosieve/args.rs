@@ -74,7 +74,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the URLs on which two dialects disagree, and why
     #[command(
-        after_help = "POLICIES and URLS are as for eval. The causes: url, origin, access, robots-txt, group, line, octets, specificity. The summary says\n\
+        after_help = "POLICIES and URLS are as for eval. The causes: url, robots-txt, origin, access, group, line, octets, specificity. The summary says\n\
         what those that were met mean, and how often.\n\nExample:\n  \
         robosieve diff --dialects rfc9309,google policies.rsieve urls.txt --agent Googlebot"
     )]
