@@ -77,6 +77,6 @@ pub mod protocol;
 pub mod store;
 pub mod target;
 
-pub use engine::{analyse, compile, explain, lint, matcher, program};
+pub use engine::{analyse, compile, explain, lint, matcher, program, scan};
 pub use protocol::{agent, decision, dialect, fetch, parse, policy, record, text, usage};
 pub use target::{form, percent, quote, url};

@@ -6,3 +6,4 @@ pub mod explain;
 pub mod lint;
 pub mod matcher;
 pub mod program;
+pub mod scan;

@@ -12,21 +12,29 @@
 //! flight (and by the longest row), whatever the length of the input.
 
 mod evaluate;
+mod place;
+mod prefix;
+mod prepare;
+mod rows;
 mod run;
 mod tally;
 mod usage;
+mod worker;
 
 use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 
+use crate::engine::scan::Isa;
 use crate::protocol::decision::{Decision, Verdict};
 use crate::store::{RuleTable, Snapshot, Store};
 
-pub use evaluate::{Asked, Evaluator, Reading, Worker};
+pub use evaluate::{Asked, Blocks, Evaluator, Reading};
+use rows::Rows;
 pub use run::{RunError, run};
 pub use tally::{Summary, Tally, UsageTally};
 pub use usage::{AskedUsage, UsageColumn};
+pub use worker::Worker;
 
 /// Rows to decide.
 #[derive(Debug)]
@@ -56,29 +64,28 @@ impl<'s> Batch<'s> {
     }
 
     /// Writes where each row lies into `rows`, whose content is replaced; gives the octets.
-    fn split(self, rows: &mut Vec<Range<usize>>) -> Cow<'s, [u8]> {
-        rows.clear();
+    fn split(self, isa: Isa, rows: &mut Rows) -> Cow<'s, [u8]> {
         match self.rows {
-            Some(mut known) => rows.append(&mut known),
-            None => split_lines(&self.octets, rows),
+            Some(ranges) => rows.set_ranges(ranges),
+            None => rows.set_lines(&self.octets, isa),
         }
         self.octets
     }
 }
 
-fn split_lines(octets: &[u8], rows: &mut Vec<Range<usize>>) {
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', octets) {
-        rows.push(start..without_cr(octets, start, end));
-        start = end + 1;
+/// How many rows `source` has, found as [`run`] finds them, and nothing else: the least that any evaluation of the source takes.
+///
+/// # Errors
+///
+/// When the input can not be read.
+pub fn count_rows<'s>(source: &mut dyn Source<'s>, isa: Isa) -> io::Result<u64> {
+    let mut rows = Rows::default();
+    let mut count = 0;
+    while let Some(batch) = source.next_batch()? {
+        batch.split(isa, &mut rows);
+        count += rows.len() as u64;
     }
-    if start < octets.len() {
-        rows.push(start..without_cr(octets, start, octets.len()));
-    }
-}
-
-fn without_cr(octets: &[u8], start: usize, end: usize) -> usize {
-    if end > start && octets[end - 1] == b'\r' { end - 1 } else { end }
+    Ok(count)
 }
 
 /// Where rows come from.
@@ -135,6 +142,22 @@ impl Bits {
         self.words[row / 64] |= u64::from(bit) << (row % 64);
     }
 
+    /// Takes a bit back.
+    fn clear(&mut self, row: usize) {
+        self.words[row / 64] &= !(1 << (row % 64));
+    }
+
+    /// Sets bits by words, of which the first begins with row `first`; bits behind the last row must be 0.
+    fn set_words(&mut self, first: usize, words: impl Iterator<Item = u64>) {
+        let (at, shift) = (first / 64, first % 64);
+        for (index, word) in words.enumerate() {
+            self.words[at + index] |= word << shift;
+            if shift > 0 && word >> (64 - shift) != 0 {
+                self.words[at + index + 1] |= word >> (64 - shift);
+            }
+        }
+    }
+
     /// The bit of a row.
     ///
     /// # Panics
@@ -169,6 +192,14 @@ pub struct Column {
     pub allow: Bits,
     /// Rows that have an answer.
     pub resolved: Bits,
+}
+
+impl Column {
+    #[inline]
+    fn set(&mut self, row: usize, verdict: Verdict) {
+        self.allow.set(row, verdict == Verdict::Allow);
+        self.resolved.set(row, verdict != Verdict::Unresolved);
+    }
 }
 
 /// Which group bound an agent in a run of rows.
@@ -206,7 +237,7 @@ impl Run<'_> {
 #[derive(Debug, Default)]
 pub struct Decided<'s> {
     octets: Cow<'s, [u8]>,
-    rows: Vec<Range<usize>>,
+    rows: Rows,
     first_row: u64,
     columns: Vec<Column>,
     usages: Vec<UsageColumn>,
@@ -231,13 +262,13 @@ impl<'s> Decided<'s> {
     /// A row as it came, without its line end.
     #[inline]
     pub fn row(&self, row: usize) -> &[u8] {
-        &self.octets[self.rows[row].clone()]
+        &self.octets[self.rows.range(&self.octets, row)]
     }
 
     /// A row of a list as it came, with its line end if it had one.
     #[inline]
     pub fn line(&self, row: usize) -> &[u8] {
-        let Range { start, end } = self.rows[row];
+        let Range { start, end } = self.rows.range(&self.octets, row);
         let line_end = match self.octets[end..] {
             [b'\r', b'\n', ..] => 2,
             [b'\n' | b'\r', ..] => 1,
@@ -284,26 +315,5 @@ impl<'s> Decided<'s> {
     /// What was counted in this batch.
     pub fn summary(&self) -> &Summary {
         &self.summary
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_lines() {
-        let mut rows = Vec::new();
-        for (text, expected) in [
-            ("", vec![]),
-            ("a", vec!["a"]),
-            ("a\n", vec!["a"]),
-            ("a\r\n\r\n\nb\r", vec!["a", "", "", "b"]),
-            ("\n\n", vec!["", ""]),
-            ("a\rb\n", vec!["a\rb"]),
-        ] {
-            Batch::lines(text.as_bytes()).split(&mut rows);
-            assert_eq!(rows.iter().map(|row| &text[row.clone()]).collect::<Vec<_>>(), expected, "{text:?}");
-        }
     }
 }

@@ -1,13 +1,13 @@
 //! What policies state about uses, row by row, beside the verdicts.
 
 use super::Bits;
+use super::place::Origin;
 use crate::engine::matcher::{Matcher, Scratch};
 use crate::protocol::agent::Agent;
 use crate::protocol::decision::{Reason, Verdict};
 use crate::protocol::fetch::{Access, AccessTable};
 use crate::protocol::usage::{Preference, UsageKey};
 use crate::store::Preferences;
-use crate::target::url::Url;
 
 /// What one usage column answers.
 #[derive(Debug, Clone, Copy)]
@@ -65,19 +65,19 @@ pub(super) struct Stated<'s> {
 }
 
 impl<'s> Stated<'s> {
-    /// Looks up the origin of rows that begin as `url`; `None` where they name none.
+    /// Looks up the origin of rows that begin as `origin`; `None` where they name none.
     pub(super) fn enter(
         &mut self,
         preferences: &'s Preferences,
         access: AccessTable,
         agents: &[Agent],
-        url: Option<Url<'_>>,
+        origin: Option<Origin<'_>>,
         key: &mut Vec<u8>,
     ) {
         self.matchers.clear();
         self.asked.clear();
         // Without an answer there is no preference either: the verdict says why.
-        _ = self.look_up(preferences, access, agents, url, key);
+        _ = self.look_up(preferences, access, agents, origin, key);
         self.asked.resize(agents.len(), None);
     }
 
@@ -86,13 +86,13 @@ impl<'s> Stated<'s> {
         preferences: &'s Preferences,
         access: AccessTable,
         agents: &[Agent],
-        url: Option<Url<'_>>,
+        origin: Option<Origin<'_>>,
         key: &mut Vec<u8>,
     ) -> Option<()> {
         let store = preferences.store();
         key.clear();
         if !store.has_any_origin() {
-            url?.write_key(store.dialect().form.origin(), key).ok()?;
+            origin?.write_key(store.dialect().form.origin(), key).ok()?;
         }
         let snapshot = store.find(key).ok()??.newest().ok()?;
         snapshot.program_index().filter(|_| access.read(snapshot.outcome()) == Access::Rules)?;

@@ -141,6 +141,12 @@ impl TargetForm {
         matches!(self.exemption, Exemption::Canonical)
     }
 
+    /// Whether robots.txt is known from the raw target alone, and allowed before any rule is asked.
+    #[inline]
+    pub fn exempts_as_written(&self) -> bool {
+        matches!(self.exemption, Exemption::Raw(_))
+    }
+
     /// Whether `raw` is robots.txt itself and allowed before any rule is asked.
     #[inline]
     pub fn is_exempt_as_written(&self, raw: &[u8]) -> bool {

@@ -15,6 +15,9 @@ use super::percent::{self, OctetSet};
 /// Octets of a host that is taken as it is, but for its letter case.
 const HOST: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'A', b'Z').with_range(b'0', b'9').with(b"-._~!$&'()*+,;=");
 
+/// Octets of a host that is its own ASCII form.
+const PLAIN_HOST: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'0', b'9').with(b"-._");
+
 /// A URL split into its origin and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Url<'a> {
@@ -88,6 +91,21 @@ impl<'a> Url<'a> {
             return Err(BadUrl::NoHost);
         }
         Ok(Url { scheme, host, port, prefix: &row[..end], rest: &row[end..] })
+    }
+
+    /// The octets before the path of a row, where they are the key of its origin as they stand: `http://` or `https://`, and a host of lower-case letters,
+    /// digits, `-`, `_` and `.`, the last not at its end. `None` of any other row.
+    #[inline]
+    pub(crate) fn plain_origin(row: &'a [u8]) -> Option<&'a [u8]> {
+        let host = match row {
+            [b'h', b't', b't', b'p', b's', b':', b'/', b'/', ..] => 8,
+            [b'h', b't', b't', b'p', b':', b'/', b'/', ..] => 7,
+            _ => return None,
+        };
+        let len = row[host..].iter().position(|&octet| !PLAIN_HOST.contains(octet)).unwrap_or(row.len() - host);
+        let (prefix, behind) = row.split_at(host + len);
+        let is_plain = len > 0 && prefix.last() != Some(&b'.') && matches!(behind, [] | [b'/' | b'?' | b'#', ..]);
+        is_plain.then_some(prefix)
     }
 
     /// What stands behind the authority: path, query and fragment, as written. [`percent::canonical_target`] reads it.

@@ -154,7 +154,7 @@ fn pattern() -> impl Strategy<Value = String> {
     )
 }
 
-fn robots() -> impl Strategy<Value = String> {
+pub fn robots() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         2 => prop::sample::select(vec!["*", "abot", "ABOT/2", "bbot", "cbot", "", "other"]).prop_map(|agent| format!("User-agent: {agent}")),
         7 => (any::<bool>(), pattern()).prop_map(|(allow, pattern)| format!("{}: {pattern}", if allow { "Allow" } else { "Disallow" })),
@@ -164,12 +164,12 @@ fn robots() -> impl Strategy<Value = String> {
 }
 
 /// Targets: some free, some made from the patterns by filling their stars.
-fn target() -> impl Strategy<Value = String> {
+pub fn target() -> impl Strategy<Value = String> {
     (pieces(), prop::sample::select(vec!["", "/", "?", "/a", "#x"])).prop_map(|(pieces, front)| format!("{front}{}", pieces.concat()))
 }
 
 /// Targets that a rule's own text suggests.
-fn targets_of(policy: &Policy) -> Vec<Vec<u8>> {
+pub fn targets_of(policy: &Policy) -> Vec<Vec<u8>> {
     let mut targets = Vec::new();
     for rule in policy.rules() {
         for fill in [&b""[..], b"x", b"a/b", b"?q=%2F"] {

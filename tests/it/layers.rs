@@ -126,6 +126,7 @@ fn unsafe_code_stays_in_its_files() {
     sources(&root().join("src"), &mut files);
     let holds =
         |file: &PathBuf| fs::read_to_string(file).unwrap().lines().any(|line| line.contains("unsafe {") || line.contains("unsafe fn"));
-    let found: Vec<_> = files.iter().filter(|file| holds(file)).map(|file| module_of(file).join("::")).collect();
-    assert_eq!(found, ["store::map"]);
+    let found: BTreeSet<_> = files.iter().filter(|file| holds(file)).map(|file| module_of(file).join("::")).collect();
+    let expected = ["engine::matcher::waves", "engine::scan::avx2", "engine::scan::avx512", "store::map"];
+    assert_eq!(found, expected.map(str::to_owned).into());
 }

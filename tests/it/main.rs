@@ -1,6 +1,7 @@
 //! The integration tests, one binary.
 
 mod analyse;
+mod blocks;
 mod claims;
 mod command;
 mod conformance;

@@ -13,7 +13,11 @@
 //! programs need.
 
 mod backstop;
+pub(crate) mod block;
+mod floating;
+mod kernel;
 mod walk;
+mod waves;
 
 use super::program::view::{DfaView, SegmentsView, TrieView};
 use super::program::{Constant, Corrupt, Detail, RuleSet, Rung};

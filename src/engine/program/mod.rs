@@ -653,6 +653,11 @@ impl<'a> Block<'a> {
         [self.dfa.0.len(), self.trie.0.len(), self.segments.0.len()]
     }
 
+    /// Where its octets lie in memory: as long as they are borrowed, no other block lies there.
+    pub(crate) fn place(&self) -> usize {
+        self.octets.as_ptr() as usize
+    }
+
     /// Octets of the whole block.
     pub fn octet_len(&self) -> usize {
         self.octets.len()

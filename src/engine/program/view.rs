@@ -177,6 +177,11 @@ impl<'a> SegmentsView<'a> {
         })
     }
 
+    /// The octet that leads into a state.
+    pub(crate) fn octet(&self, state: usize) -> Option<u8> {
+        self.octets.get(state).copied()
+    }
+
     /// The child of `state` on `octet`.
     #[inline(always)]
     pub(crate) fn child(&self, state: &State, octet: u8) -> Option<usize> {

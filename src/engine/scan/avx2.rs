@@ -1,0 +1,150 @@
+//! AVX2: 64 octets are two vectors.
+
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::{Buckets, Members, Task, Vector};
+
+/// Proof that the processor has AVX2 and what comes with it: there is no other way to a value than [`Avx2::detect`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Avx2> {
+        let has_all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        has_all.then_some(Avx2(()))
+    }
+
+    #[inline]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn inner<T: Task>(task: T, vector: Avx2) -> T::Output {
+            task.run(vector)
+        }
+        // SAFETY: `self` proves that the processor has these features.
+        unsafe { inner(task, self) }
+    }
+}
+
+/// A hint, with any address.
+#[inline(always)]
+pub(super) fn prefetch(address: *const i8) {
+    // SAFETY: a prefetch reads nothing and never faults; SSE is part of x86-64.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
+}
+
+// SAFETY of every block below: `self` proves that the processor has the features, and every load and store is of a whole array behind a reference.
+
+#[inline(always)]
+fn load(octets: &[u8; 32]) -> __m256i {
+    // SAFETY: as above; called from methods of `Avx2` alone.
+    unsafe { _mm256_loadu_si256(octets.as_ptr().cast()) }
+}
+
+#[inline(always)]
+fn halves(octets: &[u8; 64]) -> [&[u8; 32]; 2] {
+    let [low, high] = octets.as_chunks::<32>().0 else { unreachable!("64 octets are two halves") };
+    [low, high]
+}
+
+#[inline(always)]
+fn equal_32(a: __m256i, b: __m256i) -> u32 {
+    // SAFETY: as above.
+    unsafe { _mm256_movemask_epi8(_mm256_cmpeq_epi8(a, b)) as u32 }
+}
+
+#[inline(always)]
+fn both(masks: [u32; 2]) -> u64 {
+    u64::from(masks[0]) | u64::from(masks[1]) << 32
+}
+
+impl Vector for Avx2 {
+    #[inline(always)]
+    fn equal(self, octets: &[u8; 64], octet: u8) -> u64 {
+        // SAFETY: as above.
+        let wanted = unsafe { _mm256_set1_epi8(octet as i8) };
+        both(halves(octets).map(|half| equal_32(load(half), wanted)))
+    }
+
+    #[inline(always)]
+    fn differ(self, a: &[u8; 64], b: &[u8; 64]) -> u64 {
+        let ([a, c], [b, d]) = (halves(a), halves(b));
+        !both([equal_32(load(a), load(b)), equal_32(load(c), load(d))])
+    }
+
+    #[inline(always)]
+    fn differ_32(self, a: &[u8; 32], b: &[u8; 32]) -> u32 {
+        !equal_32(load(a), load(b))
+    }
+
+    #[inline(always)]
+    fn odd(self, numbers: &[u16; 64]) -> u64 {
+        let half = |at: usize| {
+            // SAFETY: as above; `at` is 0 or 32, and 32 numbers are two vectors.
+            unsafe {
+                let start = numbers.as_ptr().add(at);
+                let shifted = |at: usize| _mm256_slli_epi16::<15>(_mm256_loadu_si256(start.add(at).cast()));
+                // Packing takes from both vectors by halves; the permutation puts them in order again.
+                let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(shifted(0), shifted(16)));
+                _mm256_movemask_epi8(packed) as u32
+            }
+        };
+        both([half(0), half(32)])
+    }
+
+    #[inline(always)]
+    fn members(self, octets: &[u8; 64], members: &Members) -> u64 {
+        const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+        both(halves(octets).map(|half| {
+            let octets = load(half);
+            // SAFETY: as above.
+            unsafe {
+                let [low, high] = nibbles(octets);
+                let in_row = _mm256_and_si256(look_up(low, &members.rows), look_up(high, &ROWS));
+                let ascii = !equal_32(in_row, _mm256_setzero_si256());
+                let beyond = _mm256_movemask_epi8(octets) as u32;
+                if members.high { ascii | beyond } else { ascii & !beyond }
+            }
+        }))
+    }
+
+    #[inline(always)]
+    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; 3], out: &mut [u8; 64]) -> u64 {
+        let mut masks = [0; 2];
+        for (index, mask) in masks.iter_mut().enumerate() {
+            let start = index * 32;
+            // SAFETY: as above; octets `start` to `start + 33` are loaded, 32 at a time, and 66 are there.
+            unsafe {
+                let mut all = _mm256_set1_epi8(-1);
+                for (place, table) in tables.iter().enumerate() {
+                    let [low, high] = nibbles(_mm256_loadu_si256(octets.as_ptr().add(start + place).cast()));
+                    all = _mm256_and_si256(all, _mm256_and_si256(look_up(low, &table.nibbles[0]), look_up(high, &table.nibbles[1])));
+                }
+                _mm256_storeu_si256(out.as_mut_ptr().add(start).cast(), all);
+                *mask = !equal_32(all, _mm256_setzero_si256());
+            }
+        }
+        both(masks)
+    }
+}
+
+/// The low and the high nibble of each octet.
+#[inline(always)]
+fn nibbles(octets: __m256i) -> [__m256i; 2] {
+    // SAFETY: as above.
+    unsafe {
+        let nibble = _mm256_set1_epi8(0x0F);
+        [_mm256_and_si256(octets, nibble), _mm256_and_si256(_mm256_srli_epi16::<4>(octets), nibble)]
+    }
+}
+
+#[inline(always)]
+fn look_up(nibbles: __m256i, table: &[u8; 16]) -> __m256i {
+    // SAFETY: as above; the table is half a vector.
+    unsafe { _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast())), nibbles) }
+}

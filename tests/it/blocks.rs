@@ -1,0 +1,190 @@
+//! Many rows at once give what one after another gives: every instruction set, every rung, every dialect.
+
+use std::io;
+
+use proptest::prelude::*;
+
+use robosieve::agent::{Agent, LineToken};
+use robosieve::compile::Options;
+use robosieve::dialect::{Dialect, RFC9309};
+use robosieve::io::lines::MappedLines;
+use robosieve::pipeline::{Blocks, Column, Decided, Evaluator, Sink, Summary, run};
+use robosieve::policy::Policy;
+use robosieve::program::{Detail, Rung};
+use robosieve::scan::Isa;
+use robosieve::store::Store;
+use robosieve::store::build::{Builder, Record};
+
+use crate::corpus;
+use crate::ladder::{robots, target, targets_of};
+use crate::pipeline::threads;
+
+/// Keeps columns as they come.
+#[derive(Default)]
+struct Keep {
+    rows: Vec<Vec<u8>>,
+    columns: Vec<Vec<Column>>,
+}
+
+impl Sink for Keep {
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        self.rows.extend((0..decided.row_count()).map(|row| decided.row(row).to_vec()));
+        self.columns.push(decided.columns().to_vec());
+        Ok(())
+    }
+}
+
+fn store(robots: &[u8], dialect: Dialect, options: Options) -> Store {
+    let mut builder = Builder::new(dialect).options(options);
+    builder.add_any(Record::body(robots.to_vec()));
+    builder.finish().unwrap().open().unwrap()
+}
+
+fn agents() -> Vec<Agent> {
+    ["*", "abot", "bbot"].map(|token| Agent::token(token).unwrap()).to_vec()
+}
+
+fn ask(store: &Store, agents: &[Agent], list: &[u8], isa: Isa, blocks: Blocks) -> (Keep, Summary) {
+    let mut keep = Keep::default();
+    let evaluator = Evaluator::new(store, agents.to_vec()).with_isa(isa).with_blocks(blocks);
+    let summary = run(&mut MappedLines::new(list), &evaluator, &mut keep, threads(1)).unwrap();
+    (keep, summary)
+}
+
+/// The first row on which the two differ.
+fn difference(expected: &Keep, found: &Keep) -> Option<String> {
+    if expected.rows != found.rows || expected.columns.len() != found.columns.len() {
+        return Some("other rows".to_owned());
+    }
+    let mut first = 0;
+    for (expected_columns, columns) in expected.columns.iter().zip(&found.columns) {
+        let rows = expected_columns[0].allow.len();
+        for (agent, (a, b)) in expected_columns.iter().zip(columns).enumerate() {
+            for row in 0..rows {
+                let (a, b) = ((a.allow.get(row), a.resolved.get(row)), (b.allow.get(row), b.resolved.get(row)));
+                if a != b {
+                    let url = expected.rows[first + row].escape_ascii();
+                    return Some(format!("row {row}, {url}: agent {agent}: {a:?} one by one, {b:?} at once"));
+                }
+            }
+        }
+        first += rows;
+    }
+    None
+}
+
+/// Compiled in every way that blocks are asked in, the rows get what the backstop says of each.
+fn check(robots: &[u8], dialect: &Dialect, agents: &[Agent], list: &[u8]) -> Result<(), String> {
+    let one_by_one = store(robots, *dialect, Options::default().with_rung(Some(Rung::Backstop)));
+    let (expected, expected_summary) = ask(&one_by_one, agents, list, Isa::PORTABLE, Blocks::Never);
+    for (rung, detail) in [(None, Detail::Verdicts), (Some(Rung::Dfa), Detail::Verdicts), (Some(Rung::Dfa), Detail::Rules)] {
+        let store = store(robots, *dialect, Options::default().with_rung(rung).with_detail(detail));
+        for isa in Isa::available() {
+            let (found, summary) = ask(&store, agents, list, isa, Blocks::Always);
+            if let Some(difference) = difference(&expected, &found) {
+                return Err(format!("{isa}, {rung:?}, {detail:?}, {}: {difference}", dialect.name));
+            }
+            for (expected, found) in expected_summary.agents.iter().zip(&summary.agents) {
+                assert_eq!((expected.allow, expected.disallow()), (found.allow, found.disallow()), "{isa}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A list of these targets, with enough behind them that they are not the last of their block, and the odd line end.
+fn list(targets: &[Vec<u8>], line_end: &str) -> Vec<u8> {
+    let mut list = Vec::new();
+    for target in targets {
+        list.extend_from_slice(b"https://example.com");
+        if !matches!(target[..], [] | [b'/' | b'?' | b'#', ..]) {
+            list.push(b'/');
+        }
+        list.extend(target.iter().filter(|octet| !matches!(octet, b'\n' | b'\r')));
+        list.extend_from_slice(line_end.as_bytes());
+    }
+    list
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn blocks_agree_with_the_backstop(
+        robots in robots(),
+        free in prop::collection::vec(target(), 1..40),
+        line_end in prop::sample::select(vec!["\n", "\n", "\n", "\r\n"]),
+    ) {
+        for dialect in &Dialect::ALL {
+            let mut targets = targets_of(&Policy::parse(robots.as_bytes(), dialect));
+            targets.extend(free.iter().map(|target| target.clone().into_bytes()));
+            let list = list(&targets, line_end);
+            if let Err(difference) = check(robots.as_bytes(), dialect, &agents(), &list) {
+                prop_assert!(false, "{}", difference);
+            }
+        }
+    }
+
+    /// Targets that differ from a rule in one octet, of any value, over rules of the same octets: chains break everywhere, windows stand everywhere.
+    #[test]
+    fn long_literals_break_anywhere(
+        stems in prop::collection::vec("[a-c/.]{1,70}", 1..6),
+        ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 1..60),
+    ) {
+        let robots: String = stems.iter().enumerate().map(|(index, stem)| match index % 4 {
+            0 | 1 => format!("Disallow: /{stem}\n"),
+            2 => format!("Allow: /*{stem}$\n"),
+            _ => format!("Disallow: *{stem}*b\n"),
+        }).collect();
+        let robots = format!("User-agent: *\n{robots}");
+        let targets: Vec<Vec<u8>> = ends.into_iter().map(|(stem, place, octet)| {
+            let mut target = format!("/{}{}", stem.get(&stems), stem.get(&stems)).into_bytes();
+            let place = place.index(target.len());
+            target[place] = octet;
+            target
+        }).collect();
+        if let Err(difference) = check(robots.as_bytes(), &RFC9309, &agents(), &list(&targets, "\n")) {
+            prop_assert!(false, "{}\n{}", difference, robots);
+        }
+    }
+}
+
+/// A thousand floating rules of all lengths, more than there are buckets, and rows that hold pieces of them.
+#[test]
+fn many_windows_share_few_buckets() {
+    for count in [1, 9, 17, 100, 300] {
+        let word = |index: usize| format!("{:x}", (index * 2_654_435_761) % (1 << (4 + index % 24)));
+        let mut robots = "User-agent: *\n".to_owned();
+        for index in 0..count {
+            let verdict = if index % 3 == 0 { "Allow" } else { "Disallow" };
+            robots.push_str(&format!("{verdict}: /*{}{}\n", word(index), ["", "$", "*a", ".php"][index % 4]));
+        }
+        let targets: Vec<Vec<u8>> = (0..2000)
+            .map(|index| {
+                format!("/p/{}/{}{}", word(index % count), word(index * 7 % count), ["", "#x", "a", "%41"][index % 4]).into_bytes()
+            })
+            .collect();
+        check(robots.as_bytes(), &RFC9309, &agents(), &list(&targets, "\n")).unwrap();
+    }
+}
+
+/// Every real robots.txt, for every agent it names (eight at most), against targets built from its own rules.
+#[test]
+fn real_policies_at_once() {
+    let thorough = std::env::var_os("ROBOSIEVE_THOROUGH").is_some();
+    for archive in ["robots-top.tar.zst", "robots-gov.tar.zst"] {
+        let Some(bodies) = corpus::bodies(archive, "real_policies_at_once") else { return };
+        for (name, body) in bodies.iter().step_by(if thorough { 1 } else { 23 }) {
+            let policy = Policy::parse(body, &RFC9309);
+            let named = policy.groups().flat_map(|group| group.agents().filter_map(|agent| agent.token()).collect::<Vec<_>>());
+            let tokens = named.filter_map(|token| match token {
+                LineToken::Product(token) => Agent::token(std::str::from_utf8(token).ok()?).ok(),
+                LineToken::Star => None,
+            });
+            let mut agents: Vec<Agent> = tokens.take(8).collect();
+            agents.push(Agent::token("*").unwrap());
+            let list = list(&targets_of(&policy), "\n");
+            check(body, &RFC9309, &agents, &list).unwrap_or_else(|difference| panic!("{archive}, {name}: {difference}"));
+        }
+    }
+}
