@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use robosieve::agent::Agent;
-use robosieve::compile::{Options, compile};
+use robosieve::compile::{Options, compile, with_ranks};
 use robosieve::decision::{Decision, Reason, Verdict};
 use robosieve::dialect::{Dialect, RFC9309};
 use robosieve::explain::explain;
@@ -48,7 +48,7 @@ impl Ladder {
 
     fn in_dialect(robots: &[u8], dialect: &Dialect, options: Vec<Options>) -> Ladder {
         let policy = Policy::parse(robots, dialect);
-        let programs = options.into_iter().map(|options| (options.clone(), compile(&policy, &options))).collect();
+        let programs = options.into_iter().flat_map(|options| compiled(&policy, options)).collect();
         Ladder { policy, programs, scratch: Scratch::new() }
     }
 
@@ -73,6 +73,20 @@ impl Ladder {
         }
         first.unwrap()
     }
+}
+
+/// The program, and if it knows verdicts alone, the one that is made of it to know rules.
+fn compiled(policy: &Policy, options: Options) -> Vec<(Options, Vec<u8>)> {
+    let octets = compile(policy, &options);
+    if options.detail == Detail::Rules {
+        return vec![(options, octets)];
+    }
+    let ranked = with_ranks(&Program::check(&octets).unwrap()).unwrap();
+    let ranked_options = options.clone().with_detail(Detail::Rules);
+    if options.rung.is_none() && options.work_budget == Options::default().work_budget {
+        assert!(ranked == compile(policy, &ranked_options), "not what the policy compiles to: {options:?}");
+    }
+    vec![(options, octets), (ranked_options, ranked)]
 }
 
 fn decide(program: &Program<'_>, agent: &Agent, rest: &[u8], scratch: &mut Scratch) -> Decision {

@@ -13,6 +13,7 @@ mod ladder;
 mod layers;
 mod oracle;
 mod pipeline;
+mod ranks;
 mod readme;
 mod regressions;
 mod sample;

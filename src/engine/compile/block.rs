@@ -42,28 +42,58 @@ pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, 
         (_, Some(_)) => Rung::Dfa,
         _ => Rung::Backstop,
     };
-    let constant = if filtered { Constant::Nothing } else { constant };
-    out.set(layout::RUNG_CONSTANT, u32::from_le_bytes([rung as u8, constant as u8, 0, 0]));
-    out.set(layout::RANK_COUNT, rules.len() as u32);
-    let levels_at = out.words(&levels);
-    out.set(layout::LEVELS, levels_at);
-    if filtered {
+    let head = Head {
+        rung,
+        constant: if filtered { Constant::Nothing } else { constant },
+        levels: &levels,
         // The exemption of robots.txt is nobody's rule and everybody's.
-        let groups: Vec<u32> = rules.iter().map(|rule| rule.group).chain([u32::MAX]).collect();
-        let groups_at = out.words(&groups);
-        out.set(layout::GROUPS, groups_at);
-    }
-    out.set(layout::FLOATING_MAX, segments.floating_max());
-    if let Some(automaton) = automaton {
-        out.align();
-        let at = [out.octets(&automaton), automaton.len() as u32];
-        out.set_all(layout::DFA, &at);
-    }
+        groups: if filtered { rules.iter().map(|rule| rule.group).chain([u32::MAX]).collect() } else { Vec::new() },
+        floating_max: segments.floating_max(),
+        automaton,
+    };
+    head.write(out);
     let at = out.section(trie_layout::WORDS, |out| trie.write(out));
     out.set_all(layout::TRIE, &at);
     if !segments.is_empty() {
         let at = out.section(segment_layout::WORDS, |out| segments.write(out));
         out.set_all(layout::SEGMENTS, &at);
+    }
+}
+
+/// All of a block but the trie and the segment section.
+pub(super) struct Head<'a> {
+    pub(super) rung: Rung,
+    pub(super) constant: Constant,
+    /// One more than there are ranks: the last is that of the exemption.
+    pub(super) levels: &'a [u32],
+    /// Empty where the block is not filtered, else as many as levels.
+    pub(super) groups: Vec<u32>,
+    pub(super) floating_max: u32,
+    pub(super) automaton: Option<Vec<u8>>,
+}
+
+impl Head<'_> {
+    pub(super) fn write(&self, out: &mut Writer) {
+        out.set(layout::RUNG_CONSTANT, u32::from_le_bytes([self.rung as u8, self.constant as u8, 0, 0]));
+        let levels_at = out.words(self.levels);
+        out.set_all(layout::RANK_COUNT, &[self.levels.len() as u32 - 1, levels_at]);
+        if !self.groups.is_empty() {
+            let groups_at = out.words(&self.groups);
+            out.set(layout::GROUPS, groups_at);
+        }
+        out.set(layout::FLOATING_MAX, self.floating_max);
+        if let Some(automaton) = &self.automaton {
+            let at = out.copied(automaton);
+            out.set_all(layout::DFA, &at);
+        }
+    }
+}
+
+/// What the automaton calls each rank, from rank 0.
+pub(super) fn values(levels: &[u32], detail: Detail) -> Vec<u32> {
+    match detail {
+        Detail::Verdicts => [0].into_iter().chain(levels.iter().copied()).collect(),
+        Detail::Rules => (0..=levels.len() as u32).collect(),
     }
 }
 
@@ -118,21 +148,17 @@ fn automaton(
     detail: Detail,
     budget: &mut Budget,
 ) -> Option<Vec<u8>> {
-    let values: Vec<u32> = match detail {
-        Detail::Verdicts => [0].into_iter().chain(levels.iter().copied()).collect(),
-        Detail::Rules => (0..=levels.len() as u32).collect(),
-    };
     let sequences: HashMap<&[u8], u32> = segments.gates().collect();
     let mut gated: HashMap<u32, Vec<Gated>> = HashMap::new();
     let rules = (1..).zip(parts).filter(|(_, parts)| !parts.segments.is_empty() && !is_floating(&parts.prefix));
     for (rank, parts) in rules {
         gated.entry(sequences[&parts.prefix[..]]).or_default().push(Gated {
             rank,
-            segments: parts.segments.iter().map(|segment| segment.octets.clone()).collect(),
+            segments: parts.segments.iter().map(|segment| &segment.octets[..]).collect(),
             anchored: parts.anchored,
             two_spellings: parts.segments.iter().any(|segment| segment.in_query.is_some()),
         });
     }
-    let input = Input { trie, gated: &gated, values: &values, not_identity: form.not_identity() };
+    let input = Input { trie, gated: &gated, values: &values(levels, detail), not_identity: form.not_identity() };
     determinise(&input, budget)
 }

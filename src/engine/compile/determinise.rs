@@ -30,9 +30,9 @@ const MAX_STATES: usize = 4096;
 const MAX_LITERAL_STATES: usize = 16384;
 
 /// A rule behind a gate.
-pub(super) struct Gated {
+pub(super) struct Gated<'a> {
     pub(super) rank: u32,
-    pub(super) segments: Vec<Vec<u8>>,
+    pub(super) segments: Vec<&'a [u8]>,
     pub(super) anchored: bool,
     /// Whether a segment has two spellings: such a rule is left to the backstop.
     pub(super) two_spellings: bool,
@@ -42,7 +42,7 @@ pub(super) struct Gated {
 pub(super) struct Input<'a> {
     pub(super) trie: &'a Trie,
     /// Rules by the sequence of their gate.
-    pub(super) gated: &'a HashMap<u32, Vec<Gated>>,
+    pub(super) gated: &'a HashMap<u32, Vec<Gated<'a>>>,
     /// The value of each rank.
     pub(super) values: &'a [u32],
     pub(super) not_identity: &'a OctetSet,
@@ -81,7 +81,7 @@ struct Positions {
 
 impl Positions {
     /// Adds a rule; gives its first position.
-    fn add(&mut self, rule: &Gated, value: u32) -> u32 {
+    fn add(&mut self, rule: &Gated<'_>, value: u32) -> u32 {
         let first = self.wants.len() as u32;
         for (index, segment) in rule.segments.iter().enumerate() {
             let is_last = index + 1 == rule.segments.len();

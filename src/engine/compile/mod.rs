@@ -29,21 +29,27 @@
 mod block;
 mod budget;
 mod determinise;
+mod ranks;
 mod segments;
+mod tables;
 mod trie;
 mod write;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::program::block::WORDS as BLOCK_WORDS;
-use super::program::{Detail, HEADER_LEN, MAGIC, NO_SET, Rung, header};
+use super::program::{Detail, HEADER_LEN, Rung};
 use crate::protocol::agent::LineToken;
 use crate::protocol::policy::{Group, Policy};
 use crate::target::form::{AgentComparison, TargetForm};
 
 use block::BlockRule;
 use budget::Budget;
+use tables::{SetEntry, Tables};
 use write::Writer;
+
+pub use ranks::with_ranks;
 
 /// How to compile.
 #[derive(Debug, Clone)]
@@ -101,6 +107,7 @@ pub fn compile(policy: &Policy, options: &Options) -> Vec<u8> {
     let bindings = Bindings::of(policy);
     let ranked = ranked_rules(policy);
     let mut program = ProgramBuilder::new(policy, options, &ranked);
+    program.sets.resize_with(bindings.sets.len(), SetEntry::default);
     for (index, groups) in bindings.in_order_of_size(policy) {
         program.add_set(index, groups);
     }
@@ -230,15 +237,6 @@ fn spelling<'p>(form: &TargetForm, pattern: &'p [u8], value: &'p [u8]) -> Spelli
     (pattern, form.has_two_spellings(pattern).then_some(value))
 }
 
-/// What one rule set becomes.
-#[derive(Default)]
-struct SetEntry {
-    block: u32,
-    map: Vec<u32>,
-    /// Whether the block is shared and filtered by the set's groups.
-    filtered: bool,
-}
-
 struct ProgramBuilder<'p> {
     policy: &'p Policy,
     options: &'p Options,
@@ -251,7 +249,8 @@ struct ProgramBuilder<'p> {
     interned: HashMap<Vec<u32>, u32>,
     /// The block of all rules, once a rule set needs it, and its map: one for all sets that share it.
     shared: Option<(u32, Vec<u32>)>,
-    sets: HashMap<usize, SetEntry>,
+    /// The rule sets by number, those not added yet empty.
+    sets: Vec<SetEntry<'p>>,
     /// What copying the rules of each group costs.
     group_costs: Vec<usize>,
 }
@@ -270,24 +269,23 @@ impl<'p> ProgramBuilder<'p> {
             blocks: Vec::new(),
             interned: HashMap::new(),
             shared: None,
-            sets: HashMap::new(),
+            sets: Vec::new(),
             group_costs,
         }
     }
 
-    fn add_set(&mut self, index: usize, groups: &[u32]) {
+    fn add_set(&mut self, index: usize, groups: &'p [u32]) {
         let ranges: Vec<_> = groups.iter().map(|&group| self.policy.group(group).rule_range()).collect();
         let cost: usize = groups.iter().map(|&group| self.group_costs[group as usize]).sum();
-        let entry = if cost <= self.budget.octets {
+        self.sets[index] = if cost <= self.budget.octets {
             self.budget.octets -= cost;
             self.merged(ranges.into_iter().flatten())
         } else {
-            self.filtered()
+            self.filtered(groups)
         };
-        self.sets.insert(index, entry);
     }
 
-    fn merged(&mut self, ids: impl Iterator<Item = u32>) -> SetEntry {
+    fn merged(&mut self, ids: impl Iterator<Item = u32>) -> SetEntry<'p> {
         let mut rules: Vec<&Ranked> = ids.filter_map(|id| self.ranked[id as usize].as_ref()).collect();
         rules.sort_unstable_by_key(|rule| rule.order);
         let rules = without_dead(self.policy.dialect().form, rules);
@@ -301,17 +299,17 @@ impl<'p> ProgramBuilder<'p> {
                 block
             }
         };
-        SetEntry { block, map, filtered: false }
+        SetEntry { block, map, filter: Cow::Borrowed(&[]) }
     }
 
-    fn filtered(&mut self) -> SetEntry {
+    fn filtered(&mut self, groups: &'p [u32]) -> SetEntry<'p> {
         if self.shared.is_none() {
             let mut rules: Vec<&Ranked> = self.ranked.iter().flatten().collect();
             rules.sort_unstable_by_key(|rule| rule.order);
             self.shared = Some((self.add_block(&rules, true), rules.iter().map(|rule| rule.id).collect()));
         }
         let block = self.shared.as_ref().map_or(0, |(block, _)| *block);
-        SetEntry { block, map: Vec::new(), filtered: true }
+        SetEntry { block, map: Vec::new(), filter: Cow::Borrowed(groups) }
     }
 
     fn add_block(&mut self, rules: &[&Ranked<'p>], filtered: bool) -> u32 {
@@ -325,37 +323,18 @@ impl<'p> ProgramBuilder<'p> {
         self.blocks.len() as u32 - 1
     }
 
-    fn write(mut self, bindings: &Bindings) -> Vec<u8> {
-        let mut out = self.out;
-        let tokens = out.reserve(bindings.tokens.len() * 3);
-        let sets = out.reserve(bindings.sets.len() * 5);
-        let blocks = out.words(&self.blocks.concat());
-        let shared_map = self.shared.take().map(|(_, map)| (out.words(&map), map.len()));
-        for (index, groups) in bindings.sets.iter().enumerate() {
-            let entry = self.sets.remove(&index).expect("every set was added");
-            let (map, map_len) = match shared_map {
-                Some(map) if entry.filtered => map,
-                _ => (out.words(&entry.map), entry.map.len()),
-            };
-            let (filter, filter_len) = if entry.filtered { (out.words(groups), groups.len() as u32) } else { (0, 0) };
-            out.set_all(sets + index * 5, &[entry.block, map, map_len as u32, filter, filter_len]);
-        }
-        for (index, (token, set)) in bindings.tokens.iter().enumerate() {
-            let at = out.octets(token);
-            out.set_all(tokens + index * 3, &[at, token.len() as u32, *set]);
-        }
-        out.set(header::MAGIC, MAGIC);
-        let form = self.policy.dialect().form.id();
-        out.set(header::FORM_DETAIL, u32::from_le_bytes([form, self.options.detail as u8, 0, 0]));
-        out.set(header::RULE_COUNT, self.policy.rules().len() as u32);
-        out.set(header::GROUP_COUNT, self.policy.groups().len() as u32);
-        out.set_all(header::TOKEN_COUNT, &[bindings.tokens.len() as u32, (tokens * 4) as u32]);
-        out.set_all(header::SET_COUNT, &[bindings.sets.len() as u32, (sets * 4) as u32]);
-        out.set_all(header::BLOCK_COUNT, &[self.blocks.len() as u32, blocks]);
-        out.set(header::STAR_SET, bindings.star.unwrap_or(NO_SET));
-        out.align();
-        out.set(header::LEN, out.len() as u32);
-        out.into_octets()
+    fn write(self, bindings: &Bindings) -> Vec<u8> {
+        let tables = Tables {
+            form: self.policy.dialect().form.id(),
+            detail: self.options.detail,
+            rule_count: self.policy.rules().len() as u32,
+            group_count: self.policy.groups().len() as u32,
+            star: bindings.star,
+            tokens: bindings.tokens.iter().map(|(token, set)| (&token[..], *set)).collect(),
+            sets: self.sets,
+            shared_map: self.shared.map(|(_, map)| map),
+        };
+        tables.write(&self.blocks, self.out)
     }
 }
 

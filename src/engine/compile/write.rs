@@ -35,6 +35,12 @@ impl Writer {
         [offset, len]
     }
 
+    /// Writes a section that is known as a whole; gives its offset and length.
+    pub(super) fn copied(&mut self, section: &[u8]) -> [u32; 2] {
+        self.align();
+        [self.octets(section), section.len() as u32]
+    }
+
     /// Pads to a whole word.
     pub(super) fn align(&mut self) {
         self.octets.resize(self.octets.len().next_multiple_of(4), 0);

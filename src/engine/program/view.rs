@@ -10,7 +10,7 @@ use super::{Words, dfa, segments, trie};
 pub(crate) struct TrieView<'a> {
     nodes: Words<'a>,
     firsts: &'a [u8],
-    labels: &'a [u8],
+    pub(crate) labels: &'a [u8],
     pub(crate) lists: Words<'a>,
 }
 
@@ -187,6 +187,11 @@ impl<'a> SegmentsView<'a> {
     pub(crate) fn child(&self, state: &State, octet: u8) -> Option<usize> {
         let octets = self.octets.get(state.first_child..)?.get(..state.child_count)?;
         octets.iter().position(|&into| into == octet).map(|at| state.first_child + at)
+    }
+
+    /// The octet that leads into a state.
+    pub(crate) fn octet_into(&self, state: usize) -> Option<u8> {
+        self.octets.get(state).copied()
     }
 
     #[inline(always)]
