@@ -1,10 +1,11 @@
 //! One block: rules in rank order, and the automata over them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::Options;
 use super::budget::Budget;
 use super::determinise::{Gated, Input, determinise};
+use super::hash::Map;
 use super::segments::{Segments, is_floating};
 use super::trie::{Trie, Value};
 use super::write::Writer;
@@ -109,16 +110,16 @@ fn levels(rules: &[BlockRule<'_>]) -> Vec<u32> {
         .collect()
 }
 
-fn trie_entries(parts: &[Parts], segments: &Segments, form: &TargetForm) -> Vec<(Vec<u8>, Value)> {
+fn trie_entries<'p>(parts: &'p [Parts], segments: &Segments<'p>, form: &TargetForm) -> Vec<(&'p [u8], Value)> {
     let literals = (1..).zip(parts).filter(|(_, parts)| parts.segments.is_empty());
     let mut entries: Vec<_> = literals
-        .map(|(rank, parts)| (parts.prefix.clone(), if parts.anchored { Value::Anchored(rank) } else { Value::Match(rank) }))
+        .map(|(rank, parts)| (&parts.prefix[..], if parts.anchored { Value::Anchored(rank) } else { Value::Match(rank) }))
         .collect();
-    entries.extend(segments.gates().map(|(prefix, sequence)| (prefix.to_vec(), Value::Gate(sequence))));
+    entries.extend(segments.gates().map(|(prefix, sequence)| (prefix, Value::Gate(sequence))));
     if form.robots_txt_exempt() {
         let top = parts.len() as u32 + 1;
-        entries.push((b"/robots.txt".to_vec(), Value::Anchored(top)));
-        entries.push((b"/robots.txt?".to_vec(), Value::Match(top)));
+        entries.push((b"/robots.txt", Value::Anchored(top)));
+        entries.push((b"/robots.txt?", Value::Match(top)));
     }
     entries
 }
@@ -141,15 +142,15 @@ fn matches_all(parts: &Parts) -> bool {
 
 fn automaton(
     parts: &[Parts],
-    segments: &Segments,
+    segments: &Segments<'_>,
     trie: &Trie,
     levels: &[u32],
     form: &TargetForm,
     detail: Detail,
     budget: &mut Budget,
 ) -> Option<Vec<u8>> {
-    let sequences: HashMap<&[u8], u32> = segments.gates().collect();
-    let mut gated: HashMap<u32, Vec<Gated>> = HashMap::new();
+    let sequences: Map<&[u8], u32> = segments.gates().collect();
+    let mut gated: BTreeMap<u32, Vec<Gated>> = BTreeMap::new();
     let rules = (1..).zip(parts).filter(|(_, parts)| !parts.segments.is_empty() && !is_floating(&parts.prefix));
     for (rank, parts) in rules {
         gated.entry(sequences[&parts.prefix[..]]).or_default().push(Gated {

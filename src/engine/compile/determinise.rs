@@ -14,9 +14,10 @@
 //!
 //! The end of a target is a class of its own, so `$` is a transition and the walk needs no length.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::budget::Budget;
+use super::hash::{Keyed, Map};
 use super::trie::Trie;
 use super::write::Writer;
 use crate::engine::program::dfa as layout;
@@ -42,7 +43,7 @@ pub(super) struct Gated<'a> {
 pub(super) struct Input<'a> {
     pub(super) trie: &'a Trie,
     /// Rules by the sequence of their gate.
-    pub(super) gated: &'a HashMap<u32, Vec<Gated<'a>>>,
+    pub(super) gated: &'a BTreeMap<u32, Vec<Gated<'a>>>,
     /// The value of each rank.
     pub(super) values: &'a [u32],
     pub(super) not_identity: &'a OctetSet,
@@ -51,10 +52,9 @@ pub(super) struct Input<'a> {
 /// Builds the automaton, within the budget: with the gated rules in it, else with a way to the backstop at their gates.
 pub(super) fn determinise(input: &Input<'_>, budget: &mut Budget) -> Option<Vec<u8>> {
     let gates = !input.gated.is_empty();
-    let with_gated = || Determiniser::new(input, gates);
-    let first = with_gated().run(if gates { MAX_STATES } else { MAX_LITERAL_STATES }, budget);
+    let first = Determiniser::new(input, gates)?.run(if gates { MAX_STATES } else { MAX_LITERAL_STATES }, budget);
     match first {
-        None if gates => Determiniser::new(input, false).run(MAX_LITERAL_STATES, budget),
+        None if gates => Determiniser::new(input, false)?.run(MAX_LITERAL_STATES, budget),
         result => result,
     }
 }
@@ -62,27 +62,31 @@ pub(super) fn determinise(input: &Input<'_>, budget: &mut Budget) -> Option<Vec<
 const NOWHERE: u32 = u32::MAX;
 const NO_POSITION: u32 = u32::MAX;
 const MATCHED: u32 = u32::MAX;
+const UNKNOWN: u32 = u32::MAX;
 /// A reference to a special state has this bit.
 const SPECIAL: u32 = 1 << 31;
 
+/// A place in a segment of a gated rule.
+struct Position {
+    /// The octet that leads on; none behind the last octet of an anchored tail.
+    wants: Option<u8>,
+    /// Where it leads, or [`MATCHED`].
+    next: u32,
+    /// Where to look when another octet comes: the longest shorter place that wants another octet, or [`NO_POSITION`].
+    fail: u32,
+    /// The start of the segment.
+    start: u32,
+    value: u32,
+}
+
 /// How far gated rules can be: one number for each place in each segment.
 #[derive(Default)]
-struct Positions {
-    /// The octet that leads on; none behind the last octet of an anchored tail.
-    wants: Vec<Option<u8>>,
-    /// Where it leads, or [`MATCHED`].
-    next: Vec<u32>,
-    /// Where to look when another octet comes: the longest shorter place that wants another octet, or [`NO_POSITION`].
-    fail: Vec<u32>,
-    /// The start of the segment.
-    start: Vec<u32>,
-    value: Vec<u32>,
-}
+struct Positions(Vec<Position>);
 
 impl Positions {
     /// Adds a rule; gives its first position.
     fn add(&mut self, rule: &Gated<'_>, value: u32) -> u32 {
-        let first = self.wants.len() as u32;
+        let first = self.0.len() as u32;
         for (index, segment) in rule.segments.iter().enumerate() {
             let is_last = index + 1 == rule.segments.len();
             self.add_segment(segment, is_last, is_last && rule.anchored, value);
@@ -91,43 +95,40 @@ impl Positions {
     }
 
     fn add_segment(&mut self, segment: &[u8], is_last: bool, anchored: bool, value: u32) {
-        let start = self.wants.len() as u32;
+        let start = self.0.len() as u32;
         let borders = borders(segment);
-        let places = segment.len() + usize::from(anchored);
-        for place in 0..places {
+        for place in 0..segment.len() + usize::from(anchored) {
             let wants = segment.get(place).copied();
             let ends = place + 1 == segment.len() && is_last && !anchored;
-            self.wants.push(wants);
-            self.next.push(if ends { MATCHED } else { start + place as u32 + 1 });
-            self.start.push(start);
-            self.value.push(value);
             let fail = match place {
                 0 => NO_POSITION,
                 _ => {
                     let border = start + borders[place - 1] as u32;
-                    if wants.is_some() && self.wants[border as usize] == wants { self.fail[border as usize] } else { border }
+                    if wants.is_some() && self.at(border).wants == wants { self.at(border).fail } else { border }
                 }
             };
-            self.fail.push(fail);
+            self.0.push(Position { wants, next: if ends { MATCHED } else { start + place as u32 + 1 }, fail, start, value });
         }
+    }
+
+    #[inline]
+    fn at(&self, position: u32) -> &Position {
+        &self.0[position as usize]
     }
 
     /// Where `position` goes on `octet`: a position, or [`MATCHED`].
+    #[inline]
     fn step(&self, position: u32, octet: u8) -> u32 {
-        let mut at = position;
+        let mut at = self.at(position);
         loop {
-            if self.wants[at as usize] == Some(octet) {
-                return self.next[at as usize];
+            if at.wants == Some(octet) {
+                return at.next;
             }
-            match self.fail[at as usize] {
-                NO_POSITION => return self.start[at as usize],
-                fail => at = fail,
+            match at.fail {
+                NO_POSITION => return at.start,
+                fail => at = self.at(fail),
             }
         }
-    }
-
-    fn is_end(&self, position: u32) -> bool {
-        self.wants[position as usize].is_none()
     }
 }
 
@@ -145,15 +146,110 @@ fn borders(segment: &[u8]) -> Vec<usize> {
     borders
 }
 
+/// What the determiniser asks of a node of the trie, as values.
+struct Place {
+    /// What the place gives, and what it gives at the end of a target.
+    own: u32,
+    at_end: u32,
+    /// The most that can come, from before the end of the label and from there on.
+    max: u32,
+    max_behind: u32,
+}
+
+fn places(trie: &Trie, values: &[u32]) -> Vec<Place> {
+    let value = |rank: u32| values[rank as usize];
+    let place = |(index, node)| {
+        let below = trie.children(index).map(|child| trie.nodes[child].max).max().unwrap_or(0);
+        let at_end = trie.best_anchored(node);
+        Place { own: value(trie.best_match(node)), at_end: value(at_end), max: value(node.max), max_behind: value(below.max(at_end)) }
+    };
+    trie.nodes.iter().enumerate().map(place).collect()
+}
+
 /// A state under construction.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct State {
     /// A node of the trie, or [`NOWHERE`], and how much of its label was read.
     node: u32,
     offset: u32,
     best: u32,
-    /// Gated rules under way, sorted.
-    items: Vec<u32>,
+    /// Gated rules under way: a list of [`Lists`].
+    items: u32,
+}
+
+/// Sorted lists of positions, each kept once and named by a number. The empty one is 0.
+struct Lists {
+    numbers: Vec<u32>,
+    /// Where each list ends, and the list of the same hash before it.
+    ends: Vec<usize>,
+    before: Vec<u32>,
+    /// The last list of each hash.
+    last: Map<u64, u32>,
+}
+
+const EMPTY: u32 = 0;
+
+impl Lists {
+    fn new() -> Lists {
+        Lists { numbers: Vec::new(), ends: vec![0], before: vec![UNKNOWN], last: Map::default() }
+    }
+
+    #[inline]
+    fn of(&self, list: u32) -> &[u32] {
+        match list {
+            EMPTY => &[],
+            list => &self.numbers[self.ends[list as usize - 1]..self.ends[list as usize]],
+        }
+    }
+
+    fn name(&mut self, items: &[u32]) -> u32 {
+        if items.is_empty() {
+            return EMPTY;
+        }
+        let next = self.ends.len() as u32;
+        let hash = std::hash::BuildHasher::hash_one(&Keyed::default(), items);
+        let last = self.last.get(&hash).copied().unwrap_or(UNKNOWN);
+        let mut list = last;
+        while list != UNKNOWN {
+            if self.of(list) == items {
+                return list;
+            }
+            list = self.before[list as usize];
+        }
+        self.last.insert(hash, next);
+        self.before.push(last);
+        self.numbers.extend_from_slice(items);
+        self.ends.push(self.numbers.len());
+        next
+    }
+}
+
+/// The octets on which a state does something of its own.
+#[derive(Default)]
+struct Octets([u64; 4]);
+
+impl Octets {
+    #[inline]
+    fn insert(&mut self, octet: u8) {
+        self.0[usize::from(octet >> 6)] |= 1 << (octet & 63);
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// In order.
+    fn iter(&self) -> impl Iterator<Item = u8> {
+        let words = self.0;
+        (0..4u8).flat_map(move |index| {
+            let mut word = words[usize::from(index)];
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros() as u8)?;
+                word &= word - 1;
+                Some(index << 6 | bit)
+            })
+        })
+    }
 }
 
 struct SpecialState {
@@ -163,62 +259,78 @@ struct SpecialState {
     next: u32,
 }
 
+/// What is behind a gate.
+struct Gate {
+    /// The first positions of its rules.
+    first_positions: Vec<u32>,
+    /// The highest value of those that only the backstop can tell.
+    backstop: u32,
+}
+
 struct Determiniser<'a> {
     input: &'a Input<'a>,
-    /// Whether gated rules are in the automaton; else a gate leads to the backstop.
-    with_gated: bool,
+    places: Vec<Place>,
     positions: Positions,
-    /// First positions of the gated rules, by sequence.
-    first_positions: HashMap<u32, Vec<u32>>,
+    gates: BTreeMap<u32, Gate>,
     classes: [u8; 256],
     stride: usize,
-    known: HashMap<State, u32>,
+    known: Map<State, u32>,
+    lists: Lists,
+    /// Items of the state in hand.
+    items: Vec<u32>,
     pending: Vec<State>,
     /// References, `stride` a state.
     table: Vec<u32>,
     specials: Vec<SpecialState>,
-    finals: HashMap<u32, u32>,
+    /// By value, and the one slow state; [`UNKNOWN`] where there is none yet.
+    finals: Vec<u32>,
+    slow: u32,
     chains: Vec<u8>,
 }
 
 impl<'a> Determiniser<'a> {
-    fn new(input: &'a Input<'a>, with_gated: bool) -> Determiniser<'a> {
+    /// With gated rules or without. `None` if they name more octets than a table has columns, which no canonical octets do.
+    fn new(input: &'a Input<'a>, with_gated: bool) -> Option<Determiniser<'a>> {
         let mut positions = Positions::default();
-        let mut first_positions = HashMap::new();
-        if with_gated {
-            for (&sequence, rules) in input.gated {
-                let rules = rules.iter().filter(|rule| !rule.two_spellings);
-                let firsts = rules.map(|rule| positions.add(rule, input.values[rule.rank as usize])).collect();
-                first_positions.insert(sequence, firsts);
-            }
-        }
-        let (classes, stride) = classes(input, &positions);
-        Determiniser {
+        let value = |rule: &Gated<'_>| input.values[rule.rank as usize];
+        let gate = |rules: &Vec<Gated>| Gate {
+            first_positions: match with_gated {
+                true => rules.iter().filter(|rule| !rule.two_spellings).map(|rule| positions.add(rule, value(rule))).collect(),
+                false => Vec::new(),
+            },
+            backstop: rules.iter().filter(|rule| rule.two_spellings || !with_gated).map(value).max().unwrap_or(0),
+        };
+        let gates = input.gated.values().map(gate);
+        let gates = input.gated.keys().copied().zip(gates).collect();
+        let (classes, stride) = classes(input, &positions)?;
+        Some(Determiniser {
             input,
-            with_gated,
+            places: places(input.trie, input.values),
             positions,
-            first_positions,
+            gates,
             classes,
             stride,
-            known: HashMap::new(),
+            known: Map::default(),
+            lists: Lists::new(),
+            items: Vec::new(),
             pending: Vec::new(),
             table: Vec::new(),
             specials: Vec::new(),
-            finals: HashMap::new(),
+            finals: vec![UNKNOWN; input.values.iter().max().map_or(1, |&most| most as usize + 1)],
+            slow: UNKNOWN,
             chains: Vec::new(),
-        }
+        })
     }
 
     fn run(mut self, max_states: usize, budget: &mut Budget) -> Option<Vec<u8>> {
-        budget.work(self.positions.wants.len() + self.input.trie.nodes.len())?;
-        let root = State { node: 0, offset: 0, best: 0, items: Vec::new() };
-        let start = self.arrive(root);
+        budget.work(self.positions.0.len() + self.input.trie.nodes.len())?;
+        let start = self.arrive(0, 0, 0);
         let mut done = 0;
         while done < self.pending.len() {
-            let state = self.pending[done].clone();
+            let state = self.pending[done];
             done += 1;
             let octets = self.explicit(&state);
-            budget.work((state.items.len() + 4) * (octets.len() + 1) + self.stride)?;
+            budget.work((self.lists.of(state.items).len() + 4) * (octets.count() + 1) + self.stride)?;
             self.write_row(&state, &octets);
             if self.pending.len() > max_states {
                 return None;
@@ -227,58 +339,61 @@ impl<'a> Determiniser<'a> {
         Some(self.write(start))
     }
 
-    fn write_row(&mut self, state: &State, octets: &[u8]) {
+    fn write_row(&mut self, state: &State, octets: &Octets) {
         let row = self.table.len();
         let end = self.final_state(self.value_at_end(state));
-        let slow = self.special(layout::KIND_SLOW, 0);
-        let other = self.arrive(self.step(state, None));
+        let slow = self.slow_state();
+        let other = self.step(state, None);
         self.table.resize(row + self.stride, other);
         self.table[row + usize::from(layout::CLASS_END)] = end;
         self.table[row + usize::from(layout::CLASS_SLOW)] = slow;
-        for &octet in octets {
-            self.table[row + usize::from(self.classes[usize::from(octet)])] = self.arrive(self.step(state, Some(octet)));
+        for octet in octets.iter() {
+            self.table[row + usize::from(self.classes[usize::from(octet)])] = self.step(state, Some(octet));
         }
     }
 
     /// The octets on which the state does something of its own.
-    fn explicit(&self, state: &State) -> Vec<u8> {
-        let mut octets = Vec::new();
+    fn explicit(&self, state: &State) -> Octets {
+        let mut octets = Octets::default();
+        let mut insert = |octet: u8| {
+            if self.classes[usize::from(octet)] > layout::CLASS_OTHER {
+                octets.insert(octet);
+            }
+        };
         if state.node != NOWHERE {
-            let label = self.input.trie.label(state.node as usize);
-            match label.get(state.offset as usize) {
-                Some(&octet) => octets.push(octet),
-                None => octets.extend(self.input.trie.children(state.node as usize).map(|child| self.input.trie.label(child)[0])),
+            let trie = self.input.trie;
+            match trie.label(state.node as usize).get(state.offset as usize) {
+                Some(&octet) => insert(octet),
+                None => trie.children(state.node as usize).for_each(|child| insert(trie.label(child)[0])),
             }
         }
-        for &item in &state.items {
+        for &item in self.lists.of(state.items) {
             let mut at = item;
             while at != NO_POSITION {
-                octets.extend(self.positions.wants[at as usize]);
-                at = self.positions.fail[at as usize];
+                let position = self.positions.at(at);
+                position.wants.into_iter().for_each(&mut insert);
+                at = position.fail;
             }
         }
-        octets.sort_unstable();
-        octets.dedup();
-        octets.retain(|&octet| !self.input.not_identity.contains(octet));
         octets
     }
 
-    /// The state behind `octet`, or behind one that nobody wants.
-    fn step(&self, state: &State, octet: Option<u8>) -> State {
+    /// The reference of the state behind `octet`, or behind one that nobody wants.
+    fn step(&mut self, state: &State, octet: Option<u8>) -> u32 {
         let mut best = state.best;
-        let mut items = Vec::with_capacity(state.items.len());
-        for &item in &state.items {
-            match octet.map_or(self.positions.start[item as usize], |octet| self.positions.step(item, octet)) {
-                MATCHED => best = best.max(self.positions.value[item as usize]),
-                position => items.push(position),
+        self.items.clear();
+        for &item in self.lists.of(state.items) {
+            match octet.map_or(self.positions.at(item).start, |octet| self.positions.step(item, octet)) {
+                MATCHED => best = best.max(self.positions.at(item).value),
+                position => self.items.push(position),
             }
         }
-        let (node, offset) = self.step_trie(state, octet).unwrap_or((NOWHERE, 0));
-        State { node, offset, best, items }
+        let (node, offset) = octet.and_then(|octet| self.step_trie(state, octet)).unwrap_or((NOWHERE, 0));
+        self.arrive(node, offset, best)
     }
 
-    fn step_trie(&self, state: &State, octet: Option<u8>) -> Option<(u32, u32)> {
-        let (trie, octet) = (self.input.trie, octet?);
+    fn step_trie(&self, state: &State, octet: u8) -> Option<(u32, u32)> {
+        let trie = self.input.trie;
         if state.node == NOWHERE {
             return None;
         }
@@ -288,79 +403,76 @@ impl<'a> Determiniser<'a> {
         }
     }
 
-    /// The reference of a state just entered: takes what the place in the trie gives, leaves out what can no longer win, and finds or adds it.
-    fn arrive(&mut self, mut state: State) -> u32 {
-        let trie = self.input.trie;
-        if state.node != NOWHERE {
-            let node = &trie.nodes[state.node as usize];
-            if state.offset as usize == node.label.len() {
-                state.best = state.best.max(node.matches.first().map_or(0, |&rank| self.value(rank)));
-                if let Some(sequence) = node.gate {
-                    if self.needs_backstop(sequence, state.best) {
-                        return self.special(layout::KIND_SLOW, 0);
-                    }
-                    state.items.extend(self.first_positions.get(&sequence).into_iter().flatten());
-                }
+    /// The reference of the state that is entered at a place of the trie, with the items in hand. Where it is a chain, so is all behind it, as long as
+    /// chains follow one another.
+    fn arrive(&mut self, mut node: u32, mut offset: u32, mut best: u32) -> u32 {
+        let mut chains = Vec::new();
+        let mut reference = loop {
+            let state = match self.settled(node, offset, best) {
+                Ok(state) => state,
+                Err(reference) => break reference,
+            };
+            if let Some(&known) = self.known.get(&state) {
+                break known;
             }
-            if self.value(self.max_ahead(&state)) <= state.best {
-                state.node = NOWHERE;
-                state.offset = 0;
-            }
+            let Some((behind, chain)) = self.chain(&state) else {
+                let reference = self.pending.len() as u32;
+                self.known.insert(state, reference);
+                self.pending.push(state);
+                break reference;
+            };
+            chains.push((state, chain));
+            (node, offset, best) = (behind.0, behind.1, state.best);
+            self.items.clear();
+        };
+        for (state, chain) in chains.into_iter().rev() {
+            self.specials.push(SpecialState { kind: layout::KIND_CHAIN, value: state.best, chain, next: reference });
+            reference = SPECIAL | (self.specials.len() as u32 - 1);
+            self.known.insert(state, reference);
         }
-        state.items.retain(|&item| self.positions.value[item as usize] > state.best);
-        state.items.sort_unstable();
-        state.items.dedup();
-        if state.node == NOWHERE && state.items.is_empty() {
-            return self.final_state(state.best);
-        }
-        if let Some(&known) = self.known.get(&state) {
-            return known;
-        }
-        if let Some(chain) = self.chain(&state) {
-            self.known.insert(state, chain);
-            return chain;
-        }
-        let reference = self.pending.len() as u32;
-        self.known.insert(state.clone(), reference);
-        self.pending.push(state);
         reference
     }
 
-    fn value(&self, rank: u32) -> u32 {
-        self.input.values[rank as usize]
-    }
-
-    /// The highest rank that the trie can still give ahead of the state's place.
-    fn max_ahead(&self, state: &State) -> u32 {
+    /// Takes what the place in the trie gives, and leaves out what can no longer win: a state, or the reference of one that needs none.
+    fn settled(&mut self, mut node: u32, mut offset: u32, mut best: u32) -> Result<State, u32> {
         let trie = self.input.trie;
-        let node = &trie.nodes[state.node as usize];
-        if (state.offset as usize) < node.label.len() {
-            return node.max;
+        if node != NOWHERE {
+            let place = &self.places[node as usize];
+            let at_label_end = offset as usize == trie.nodes[node as usize].label.len();
+            if at_label_end {
+                best = best.max(place.own);
+                if let Some(gate) = trie.nodes[node as usize].gate.and_then(|sequence| self.gates.get(&sequence)) {
+                    if gate.backstop > best {
+                        return Err(self.slow_state());
+                    }
+                    self.items.extend_from_slice(&gate.first_positions);
+                }
+            }
+            if best >= if at_label_end { place.max_behind } else { place.max } {
+                (node, offset) = (NOWHERE, 0);
+            }
         }
-        let anchored = node.anchored.first().copied().unwrap_or(0);
-        trie.children(state.node as usize).map(|child| trie.nodes[child].max).max().unwrap_or(0).max(anchored)
-    }
-
-    fn needs_backstop(&self, sequence: u32, best: u32) -> bool {
-        let rules = &self.input.gated[&sequence];
-        rules.iter().any(|rule| (rule.two_spellings || !self.with_gated) && self.value(rule.rank) > best)
+        self.items.retain(|&item| self.positions.at(item).value > best);
+        self.items.sort_unstable();
+        self.items.dedup();
+        if node == NOWHERE && self.items.is_empty() {
+            return Err(self.final_state(best));
+        }
+        Ok(State { node, offset, best, items: self.lists.name(&self.items) })
     }
 
     fn value_at_end(&self, state: &State) -> u32 {
         let mut value = state.best;
-        if state.node != NOWHERE {
-            let node = &self.input.trie.nodes[state.node as usize];
-            if state.offset as usize == node.label.len() {
-                value = value.max(node.anchored.first().map_or(0, |&rank| self.value(rank)));
-            }
+        if state.node != NOWHERE && state.offset as usize == self.input.trie.nodes[state.node as usize].label.len() {
+            value = value.max(self.places[state.node as usize].at_end);
         }
-        let ended = state.items.iter().filter(|&&item| self.positions.is_end(item));
-        ended.map(|&item| self.positions.value[item as usize]).fold(value, u32::max)
+        let ended = self.lists.of(state.items).iter().map(|&item| self.positions.at(item)).filter(|position| position.wants.is_none());
+        ended.map(|position| position.value).fold(value, u32::max)
     }
 
-    /// The state as a chain, where the trie leads on one way alone and nothing else is under way.
-    fn chain(&mut self, state: &State) -> Option<u32> {
-        if !state.items.is_empty() {
+    /// The octets of the state as a chain, and the place behind it, where the trie leads on one way alone and nothing else is under way.
+    fn chain(&mut self, state: &State) -> Option<((u32, u32), (u32, u32))> {
+        if state.items != EMPTY {
             return None;
         }
         let trie = self.input.trie;
@@ -379,26 +491,28 @@ impl<'a> Determiniser<'a> {
         }
         let at = self.chains.len() as u32;
         self.chains.extend_from_slice(&stretch[..len]);
-        let behind = State { node: node as u32, offset: (offset + len) as u32, best: state.best, items: Vec::new() };
-        let next = self.arrive(behind);
-        self.specials.push(SpecialState { kind: layout::KIND_CHAIN, value: state.best, chain: (at, len as u32), next });
-        Some(SPECIAL | (self.specials.len() as u32 - 1))
+        Some(((node as u32, (offset + len) as u32), (at, len as u32)))
     }
 
     fn final_state(&mut self, value: u32) -> u32 {
-        if let Some(&known) = self.finals.get(&value) {
-            return known;
+        match self.finals[value as usize] {
+            UNKNOWN => {
+                let reference = self.special(layout::KIND_FINAL, value);
+                self.finals[value as usize] = reference;
+                reference
+            }
+            known => known,
         }
-        let reference = self.special(layout::KIND_FINAL, value);
-        self.finals.insert(value, reference);
-        reference
+    }
+
+    fn slow_state(&mut self) -> u32 {
+        if self.slow == UNKNOWN {
+            self.slow = self.special(layout::KIND_SLOW, 0);
+        }
+        self.slow
     }
 
     fn special(&mut self, kind: u32, value: u32) -> u32 {
-        let same = |special: &SpecialState| special.kind == layout::KIND_SLOW;
-        if let Some(at) = self.specials.iter().position(same).filter(|_| kind == layout::KIND_SLOW) {
-            return SPECIAL | at as u32;
-        }
         self.specials.push(SpecialState { kind, value, chain: (0, 0), next: 0 });
         SPECIAL | (self.specials.len() as u32 - 1)
     }
@@ -416,13 +530,12 @@ impl<'a> Determiniser<'a> {
             let next = if special.kind == layout::KIND_CHAIN { number(special.next) } else { 0 };
             [special.value << 2 | special.kind, special.chain.0, special.chain.1, next]
         });
-        let specials_at = out.words(&specials.collect::<Vec<_>>());
+        let specials_at = out.words_of(self.specials.len() * layout::SPECIAL_WORDS, specials);
         let entries = self.table.iter().map(|&reference| number(reference));
-        let table: Vec<u8> = match wide {
-            true => entries.flat_map(u32::to_le_bytes).collect(),
-            false => entries.flat_map(|entry| (entry as u16).to_le_bytes()).collect(),
+        let table_at = match wide {
+            true => out.words_of(self.table.len(), entries),
+            false => out.halves_of(self.table.len(), entries.map(|entry| entry as u16)),
         };
-        let table_at = out.octets(&table);
         let chains_at = out.octets(&self.chains);
         out.set(layout::START, number(start));
         out.set_all(layout::STATE_COUNT, &[self.pending.len() as u32, self.stride as u32, special_count]);
@@ -436,9 +549,9 @@ impl<'a> Determiniser<'a> {
 }
 
 /// Classes of octets that the automaton does not tell apart, and how many there are.
-fn classes(input: &Input<'_>, positions: &Positions) -> ([u8; 256], usize) {
+fn classes(input: &Input<'_>, positions: &Positions) -> Option<([u8; 256], usize)> {
     let mut named = [false; 256];
-    for &octet in input.trie.labels.iter().chain(positions.wants.iter().flatten()) {
+    for &octet in input.trie.labels.iter().chain(positions.0.iter().filter_map(|position| position.wants.as_ref())) {
         named[usize::from(octet)] = true;
     }
     let mut classes = [layout::CLASS_OTHER; 256];
@@ -451,8 +564,8 @@ fn classes(input: &Input<'_>, positions: &Positions) -> ([u8; 256], usize) {
             *class = layout::CLASS_SLOW;
         } else if named[usize::from(octet)] {
             *class = next;
-            next += 1;
+            next = next.checked_add(1)?;
         }
     }
-    (classes, usize::from(next))
+    Some((classes, usize::from(next)))
 }

@@ -29,6 +29,7 @@
 mod block;
 mod budget;
 mod determinise;
+mod hash;
 mod ranks;
 mod segments;
 mod tables;
@@ -36,7 +37,6 @@ mod trie;
 mod write;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::program::block::WORDS as BLOCK_WORDS;
 use super::program::{Detail, HEADER_LEN, Rung};
@@ -46,6 +46,7 @@ use crate::target::form::{AgentComparison, TargetForm};
 
 use block::BlockRule;
 use budget::Budget;
+use hash::Map;
 use tables::{SetEntry, Tables};
 use write::Writer;
 
@@ -127,7 +128,7 @@ pub(super) struct Bindings {
 impl Bindings {
     pub(super) fn of(policy: &Policy) -> Bindings {
         let in_file_order = policy.dialect().form.agents() == AgentComparison::Contained;
-        let mut indices: HashMap<Vec<u8>, usize> = HashMap::new();
+        let mut indices: Map<Vec<u8>, usize> = Map::default();
         let mut named: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
         for (index, group) in policy.groups().enumerate() {
             for agent in group.agents() {
@@ -173,7 +174,7 @@ impl Bindings {
 #[derive(Default)]
 struct SetInterner {
     sets: Vec<Vec<u32>>,
-    indices: HashMap<Vec<u32>, u32>,
+    indices: Map<Vec<u32>, u32>,
 }
 
 impl SetInterner {
@@ -195,20 +196,20 @@ struct Ranked<'p> {
     specificity: u32,
     /// Its place in the order of precedence of the whole policy.
     order: u32,
-    /// The same for rules that match the same and have the same verdict.
-    content: u32,
+    /// The same for rules that match the same, whatever their verdict.
+    spelling: u32,
 }
 
 /// The rules of a policy by id; those that match nothing are left out.
 fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
     let form = policy.dialect().form;
-    let mut contents: HashMap<(Spelling<'_>, bool), u32> = HashMap::new();
+    let mut spellings: Map<Spelling<'_>, u32> = Map::default();
     let mut rules: Vec<Option<Ranked>> = policy
         .rules()
         .enumerate()
         .map(|(id, rule)| {
             let pattern = rule.pattern();
-            let next = contents.len() as u32;
+            let next = spellings.len() as u32;
             (!pattern.is_empty()).then(|| Ranked {
                 id: id as u32,
                 group: rule.group(),
@@ -217,7 +218,7 @@ fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
                 value: rule.value(),
                 specificity: rule.specificity(),
                 order: 0,
-                content: *contents.entry((spelling(form, pattern, rule.value()), rule.allows())).or_insert(next),
+                spelling: *spellings.entry(spelling(form, pattern, rule.value())).or_insert(next),
             })
         })
         .collect();
@@ -246,13 +247,16 @@ struct ProgramBuilder<'p> {
     /// Offset and length of each block.
     blocks: Vec<[u32; 2]>,
     /// Blocks by the contents of their rules in rank order.
-    interned: HashMap<Vec<u32>, u32>,
+    interned: Map<Vec<u32>, u32>,
     /// The block of all rules, once a rule set needs it, and its map: one for all sets that share it.
     shared: Option<(u32, Vec<u32>)>,
     /// The rule sets by number, those not added yet empty.
     sets: Vec<SetEntry<'p>>,
     /// What copying the rules of each group costs.
     group_costs: Vec<usize>,
+    /// How many rule sets were merged, and by spelling the last of them that has it.
+    merge_count: u32,
+    seen_in: Vec<u32>,
 }
 
 impl<'p> ProgramBuilder<'p> {
@@ -267,10 +271,12 @@ impl<'p> ProgramBuilder<'p> {
             budget: Budget { octets: options.merge_budget.unwrap_or(4096 + all + all.min(MAX_COPIES)), work: options.work_budget },
             out: Writer::with_header(HEADER_LEN / 4),
             blocks: Vec::new(),
-            interned: HashMap::new(),
+            interned: Map::default(),
             shared: None,
             sets: Vec::new(),
             group_costs,
+            merge_count: 0,
+            seen_in: vec![0; ranked.len()],
         }
     }
 
@@ -288,8 +294,8 @@ impl<'p> ProgramBuilder<'p> {
     fn merged(&mut self, ids: impl Iterator<Item = u32>) -> SetEntry<'p> {
         let mut rules: Vec<&Ranked> = ids.filter_map(|id| self.ranked[id as usize].as_ref()).collect();
         rules.sort_unstable_by_key(|rule| rule.order);
-        let rules = without_dead(self.policy.dialect().form, rules);
-        let key: Vec<u32> = rules.iter().map(|rule| rule.content).collect();
+        self.leave_out_dead(&mut rules);
+        let key: Vec<u32> = rules.iter().map(|rule| rule.spelling << 1 | u32::from(rule.allows)).collect();
         let map = rules.iter().map(|rule| rule.id).collect();
         let block = match self.interned.get(&key) {
             Some(&block) => block,
@@ -300,6 +306,15 @@ impl<'p> ProgramBuilder<'p> {
             }
         };
         SetEntry { block, map, filter: Cow::Borrowed(&[]) }
+    }
+
+    /// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
+    fn leave_out_dead(&mut self, rules: &mut Vec<&Ranked<'p>>) {
+        self.merge_count += 1;
+        let (seen_in, merge) = (&mut self.seen_in, self.merge_count);
+        rules.reverse();
+        rules.retain(|rule| std::mem::replace(&mut seen_in[rule.spelling as usize], merge) != merge);
+        rules.reverse();
     }
 
     fn filtered(&mut self, groups: &'p [u32]) -> SetEntry<'p> {
@@ -336,12 +351,4 @@ impl<'p> ProgramBuilder<'p> {
         };
         tables.write(&self.blocks, self.out)
     }
-}
-
-/// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
-fn without_dead<'r, 'p>(form: &TargetForm, rules: Vec<&'r Ranked<'p>>) -> Vec<&'r Ranked<'p>> {
-    let mut seen = std::collections::HashSet::with_capacity(rules.len());
-    let mut kept: Vec<_> = rules.into_iter().rev().filter(|rule| seen.insert(spelling(form, rule.pattern, rule.value))).collect();
-    kept.reverse();
-    kept
 }

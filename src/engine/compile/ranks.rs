@@ -4,7 +4,7 @@
 //! built from what those two say: the trie as it lies there, and the rules behind its gates, put together from their sequences of segments.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::Options;
 use super::block::{self, Head};
@@ -107,7 +107,7 @@ fn rebuild(block: &Block<'_>, form: &TargetForm, budget: &mut Budget, out: &mut 
 /// The automaton of a block, or nothing where the budget does not reach.
 fn automaton(block: &Block<'_>, levels: &[u32], form: &TargetForm, budget: &mut Budget) -> Option<Option<Vec<u8>>> {
     let trie = trie(&TrieView::new(block.trie)?)?;
-    let mut gated: HashMap<u32, Vec<Gated>> = trie.nodes.iter().filter_map(|node| Some((node.gate?, Vec::new()))).collect();
+    let mut gated: BTreeMap<u32, Vec<Gated>> = trie.nodes.iter().filter_map(|node| Some((node.gate?, Vec::new()))).collect();
     let spellings;
     if !gated.is_empty() {
         let view = SegmentsView::new(block.segments)?;
@@ -135,7 +135,7 @@ fn automaton(block: &Block<'_>, levels: &[u32], form: &TargetForm, budget: &mut 
 
 /// The trie as the compiler had it.
 fn trie(view: &TrieView<'_>) -> Option<Trie> {
-    let mut nodes = Vec::with_capacity(view.node_count());
+    let (mut nodes, mut ranks) = (Vec::with_capacity(view.node_count()), Vec::new());
     let mut next_label = 0;
     for index in 0..view.node_count() {
         let node = view.node(index)?;
@@ -144,18 +144,22 @@ fn trie(view: &TrieView<'_>) -> Option<Trie> {
         if label.start != std::mem::replace(&mut next_label, label.end) {
             return None;
         }
-        let ranks = |start: usize, count: usize| (start..start + count).map(|at| view.lists.get(at)).collect::<Option<Vec<u32>>>();
-        let (mut matches, mut anchored, mut gate) = (Vec::new(), Vec::new(), None);
+        let mut list = |start: usize, count: usize| {
+            let first = ranks.len();
+            (start..start + count).try_for_each(|at| view.lists.get(at).map(|rank| ranks.push(rank)))?;
+            Some(first..ranks.len())
+        };
+        let (mut matches, mut anchored, mut gate) = (0..0, 0..0, None);
         if let Some(at) = node.list.checked_sub(1) {
             let first = at + trie_layout::LIST_HEAD;
-            matches = ranks(first, view.lists.at(at)?)?;
-            anchored = ranks(first + matches.len(), view.lists.at(at + 1)?)?;
+            matches = list(first, view.lists.at(at)?)?;
+            anchored = list(first + matches.len(), view.lists.at(at + 1)?)?;
             gate = view.lists.get(at + 2)?.checked_sub(1);
         }
         let (first_child, child_count) = (node.first_child as u32, node.child_count as u32);
         nodes.push(Node { label, first_child, child_count, matches, anchored, gate, max: node.max });
     }
-    Some(Trie { nodes, labels: view.labels.to_vec() })
+    Some(Trie { nodes, labels: view.labels.to_vec(), ranks })
 }
 
 /// How a sequence of segments behind a gate comes about.
@@ -170,7 +174,7 @@ struct Step {
 }
 
 /// The sequences of a section; those of floating rules have no gate.
-fn steps(view: &SegmentsView<'_>, gated: &HashMap<u32, Vec<Gated<'_>>>) -> Option<Vec<Step>> {
+fn steps(view: &SegmentsView<'_>, gated: &BTreeMap<u32, Vec<Gated<'_>>>) -> Option<Vec<Step>> {
     let count = view.count(segment_layout::SEQUENCE_COUNT);
     let mut steps = vec![Step { gate: None, behind: None, len: 0, two_spellings: false }; count];
     for &gate in gated.keys() {

@@ -4,10 +4,10 @@
 //! that beginning and so advance together. All segments of all rules are the needles of one automaton (Aho and Corasick, 1975) over the target.
 //! A segment with an escaped delimiter has two needles, of which the decoded one counts only in the query.
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::hash::Map;
 use super::write::Writer;
 use crate::engine::program::segments as layout;
 use crate::target::percent::{Parts, Segment};
@@ -20,8 +20,8 @@ struct SequenceNode {
 }
 
 #[derive(Debug, Default)]
-struct NeedleEntry {
-    octets: Vec<u8>,
+struct NeedleEntry<'p> {
+    octets: &'p [u8],
     /// Segment and whether this spelling counts only in the query.
     segments: Vec<(u32, bool)>,
     /// Rank, parent sequence and whether this spelling counts only in the query.
@@ -29,14 +29,14 @@ struct NeedleEntry {
 }
 
 /// The rules with stars of a block.
-#[derive(Debug, Default)]
-pub(super) struct Segments {
-    roots: HashMap<Vec<u8>, u32>,
+#[derive(Default)]
+pub(super) struct Segments<'p> {
+    roots: Map<&'p [u8], u32>,
     sequences: Vec<SequenceNode>,
-    children: HashMap<(u32, u32), u32>,
-    segment_ids: HashMap<Segment, u32>,
-    needle_ids: HashMap<Vec<u8>, u32>,
-    needles: Vec<NeedleEntry>,
+    children: Map<(u32, u32), u32>,
+    segment_ids: Map<&'p Segment, u32>,
+    needle_ids: Map<&'p [u8], u32>,
+    needles: Vec<NeedleEntry<'p>>,
 }
 
 /// Whether rules with that literal prefix float: they begin nearly everywhere, so no automaton over prefixes can hold them back.
@@ -44,13 +44,13 @@ pub(super) fn is_floating(prefix: &[u8]) -> bool {
     prefix.len() <= 1
 }
 
-impl Segments {
+impl<'p> Segments<'p> {
     pub(super) fn is_empty(&self) -> bool {
         self.sequences.is_empty()
     }
 
     /// Adds a rule, which has segments. Rules come in rank order.
-    pub(super) fn add(&mut self, rank: u32, parts: &Parts) {
+    pub(super) fn add(&mut self, rank: u32, parts: &'p Parts) {
         let mut node = self.root(&parts.prefix);
         let (tail, middle) = match parts.segments.split_last() {
             Some((tail, middle)) if parts.anchored => (Some(tail), middle),
@@ -71,12 +71,12 @@ impl Segments {
         }
     }
 
-    fn root(&mut self, prefix: &[u8]) -> u32 {
+    fn root(&mut self, prefix: &'p [u8]) -> u32 {
         if let Some(&root) = self.roots.get(prefix) {
             return root;
         }
         let root = self.add_sequence();
-        self.roots.insert(prefix.to_vec(), root);
+        self.roots.insert(prefix, root);
         root
     }
 
@@ -85,7 +85,7 @@ impl Segments {
         self.sequences.len() as u32 - 1
     }
 
-    fn child(&mut self, parent: u32, segment: &Segment) -> u32 {
+    fn child(&mut self, parent: u32, segment: &'p Segment) -> u32 {
         let segment = self.segment(segment);
         if let Some(&child) = self.children.get(&(parent, segment)) {
             return child;
@@ -96,12 +96,12 @@ impl Segments {
         child
     }
 
-    fn segment(&mut self, segment: &Segment) -> u32 {
+    fn segment(&mut self, segment: &'p Segment) -> u32 {
         if let Some(&id) = self.segment_ids.get(segment) {
             return id;
         }
         let id = self.segment_ids.len() as u32;
-        self.segment_ids.insert(segment.clone(), id);
+        self.segment_ids.insert(segment, id);
         for (octets, in_query) in spellings(segment) {
             let needle = self.needle(octets);
             self.needles[needle as usize].segments.push((id, in_query));
@@ -109,13 +109,13 @@ impl Segments {
         id
     }
 
-    fn needle(&mut self, octets: &[u8]) -> u32 {
+    fn needle(&mut self, octets: &'p [u8]) -> u32 {
         if let Some(&id) = self.needle_ids.get(octets) {
             return id;
         }
         let id = self.needles.len() as u32;
-        self.needle_ids.insert(octets.to_vec(), id);
-        self.needles.push(NeedleEntry { octets: octets.to_vec(), ..NeedleEntry::default() });
+        self.needle_ids.insert(octets, id);
+        self.needles.push(NeedleEntry { octets, ..NeedleEntry::default() });
         id
     }
 
@@ -133,8 +133,8 @@ impl Segments {
     }
 
     /// The prefixes that the trie must know, with their sequences.
-    pub(super) fn gates(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        self.roots.iter().filter(|(prefix, _)| !is_floating(prefix)).map(|(prefix, &root)| (&prefix[..], root))
+    pub(super) fn gates(&self) -> impl Iterator<Item = (&'p [u8], u32)> {
+        self.roots.iter().filter(|(prefix, _)| !is_floating(prefix)).map(|(&prefix, &root)| (prefix, root))
     }
 
     pub(super) fn max(&self, sequence: u32) -> u32 {
@@ -143,7 +143,7 @@ impl Segments {
 
     /// The highest rank of a floating rule; 0 if there is none.
     pub(super) fn floating_max(&self) -> u32 {
-        [&b""[..], b"/"].iter().filter_map(|&prefix| self.roots.get(prefix)).map(|&root| self.max(root)).max().unwrap_or(0)
+        [&b""[..], b"/"].iter().filter_map(|prefix| self.roots.get(prefix)).map(|&root| self.max(root)).max().unwrap_or(0)
     }
 
     /// Writes the section, into a writer that made room for its header.
@@ -266,7 +266,7 @@ struct Paths {
 const NO_NEEDLE: u32 = u32::MAX;
 
 impl Paths {
-    fn of(automaton: &Automaton, needles: &[NeedleEntry]) -> Paths {
+    fn of(automaton: &Automaton, needles: &[NeedleEntry<'_>]) -> Paths {
         let mut suffix = vec![NO_NEEDLE; needles.len()];
         for state in &automaton.states {
             let behind = automaton.states[state.fail as usize].longest;
@@ -351,8 +351,8 @@ impl AutomatonState {
 }
 
 impl Automaton {
-    fn of(needles: &[NeedleEntry]) -> Automaton {
-        let mut sorted: Vec<(&[u8], u32)> = needles.iter().zip(0..).map(|(needle, id)| (&needle.octets[..], id)).collect();
+    fn of(needles: &[NeedleEntry<'_>]) -> Automaton {
+        let mut sorted: Vec<(&[u8], u32)> = needles.iter().zip(0..).map(|(needle, id)| (needle.octets, id)).collect();
         sorted.sort_unstable();
         let mut automaton = Automaton { states: vec![AutomatonState::NEW], octets: vec![0] };
         let mut pending: VecDeque<(usize, Range<usize>, usize)> = VecDeque::from([(0, 0..sorted.len(), 0)]);

@@ -17,31 +17,33 @@ pub(super) enum Value {
     Gate(u32),
 }
 
-#[derive(Debug, Default)]
+/// A node; its lists of ranks are ranges of the trie's.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     pub(super) label: Range<usize>,
     pub(super) first_child: u32,
     pub(super) child_count: u32,
     /// Ranks, highest first; likewise `anchored`. Several where patterns differ in spelling only (`/a`, `/a*`), or groups share a block.
-    pub(super) matches: Vec<u32>,
-    pub(super) anchored: Vec<u32>,
+    pub(super) matches: Range<usize>,
+    pub(super) anchored: Range<usize>,
     pub(super) gate: Option<u32>,
     /// The highest rank here or below, those behind gates included.
     pub(super) max: u32,
 }
 
-/// Nodes in order of depth, so that a node's children lie side by side behind it.
+/// Nodes in order of depth, so that a node's children lie side by side behind it, in the order of their first octets.
 #[derive(Debug)]
 pub(super) struct Trie {
     pub(super) nodes: Vec<Node>,
     pub(super) labels: Vec<u8>,
+    pub(super) ranks: Vec<u32>,
 }
 
 impl Trie {
     /// Builds the trie in time linear in the octets of `entries`, after sorting them. `gate_max` tells the highest rank behind a gate.
-    pub(super) fn build(mut entries: Vec<(Vec<u8>, Value)>, gate_max: impl Fn(u32) -> u32) -> Trie {
+    pub(super) fn build(mut entries: Vec<(&[u8], Value)>, gate_max: impl Fn(u32) -> u32) -> Trie {
         entries.sort_unstable();
-        let mut trie = Trie { nodes: vec![Node::default()], labels: Vec::new() };
+        let mut trie = Trie { nodes: vec![Node::default()], labels: Vec::new(), ranks: Vec::with_capacity(entries.len()) };
         let mut pending = VecDeque::from([(0, 0..entries.len(), 0)]);
         while let Some((node, range, depth)) = pending.pop_front() {
             let own = entries[range.clone()].partition_point(|(octets, _)| octets.len() == depth);
@@ -61,16 +63,17 @@ impl Trie {
         trie
     }
 
-    fn place(&mut self, node: usize, entries: &[(Vec<u8>, Value)]) {
-        let node = &mut self.nodes[node];
+    fn place(&mut self, node: usize, entries: &[(&[u8], Value)]) {
         // Entries of equal octets are sorted by kind and rank; lists want the highest rank first.
-        for (_, value) in entries.iter().rev() {
-            match *value {
-                Value::Match(rank) => node.matches.push(rank),
-                Value::Anchored(rank) => node.anchored.push(rank),
-                Value::Gate(sequence) => node.gate = Some(sequence),
-            }
-        }
+        let mut ranks = |rank_of: fn(Value) -> Option<u32>| {
+            let start = self.ranks.len();
+            self.ranks.extend(entries.iter().rev().filter_map(|&(_, value)| rank_of(value)));
+            start..self.ranks.len()
+        };
+        let node = &mut self.nodes[node];
+        node.matches = ranks(|value| if let Value::Match(rank) = value { Some(rank) } else { None });
+        node.anchored = ranks(|value| if let Value::Anchored(rank) = value { Some(rank) } else { None });
+        node.gate = entries.iter().find_map(|&(_, value)| if let Value::Gate(sequence) = value { Some(sequence) } else { None });
     }
 
     /// Adds a node whose label is what the first and the last of its sorted entries share.
@@ -85,11 +88,21 @@ impl Trie {
     fn set_maxima(&mut self, gate_max: impl Fn(u32) -> u32) {
         for index in (0..self.nodes.len()).rev() {
             let node = &self.nodes[index];
-            let own = [node.matches.first().copied(), node.anchored.first().copied(), node.gate.map(&gate_max)];
-            let own = own.into_iter().flatten().max().unwrap_or(0);
+            let own = [self.best_match(node), self.best_anchored(node), node.gate.map_or(0, &gate_max)];
+            let own = own.into_iter().max().unwrap_or(0);
             let below = self.children(index).map(|child| self.nodes[child].max).max().unwrap_or(0);
             self.nodes[index].max = own.max(below);
         }
+    }
+
+    /// The highest rank that a node's place gives; 0 if none.
+    pub(super) fn best_match(&self, node: &Node) -> u32 {
+        self.ranks[node.matches.clone()].first().copied().unwrap_or(0)
+    }
+
+    /// The highest rank that it gives at the end of a target; 0 if none.
+    pub(super) fn best_anchored(&self, node: &Node) -> u32 {
+        self.ranks[node.anchored.clone()].first().copied().unwrap_or(0)
     }
 
     pub(super) fn children(&self, node: usize) -> Range<usize> {
@@ -111,7 +124,7 @@ impl Trie {
             let at = nodes + index * layout::NODE_WORDS;
             out.set_all(at + layout::NODE_LABEL, &label);
             out.set_all(at + layout::NODE_FIRST_CHILD, &children);
-            out.set_all(at + layout::NODE_LIST, &[node.write_list(&mut lists), node.max]);
+            out.set_all(at + layout::NODE_LIST, &[self.write_list(node, &mut lists), node.max]);
         }
         let lists_at = out.words(&lists);
         let firsts: Vec<u8> = (0..self.nodes.len()).map(|node| self.label(node).first().copied().unwrap_or(0)).collect();
@@ -122,18 +135,16 @@ impl Trie {
         out.set_all(layout::LISTS, &[lists_at, lists.len() as u32]);
         out.set_all(layout::LABELS, &[labels_at, self.labels.len() as u32]);
     }
-}
 
-impl Node {
-    /// Appends the node's list, if it needs one; gives the list's index plus one.
-    fn write_list(&self, lists: &mut Vec<u32>) -> u32 {
-        if self.matches.is_empty() && self.anchored.is_empty() && self.gate.is_none() {
+    /// Appends a node's list, if it needs one; gives the list's index plus one.
+    fn write_list(&self, node: &Node, lists: &mut Vec<u32>) -> u32 {
+        if node.matches.is_empty() && node.anchored.is_empty() && node.gate.is_none() {
             return 0;
         }
         let index = lists.len() as u32 + 1;
-        lists.extend([self.matches.len() as u32, self.anchored.len() as u32, self.gate.map_or(0, |gate| gate + 1)]);
-        lists.extend_from_slice(&self.matches);
-        lists.extend_from_slice(&self.anchored);
+        lists.extend([node.matches.len() as u32, node.anchored.len() as u32, node.gate.map_or(0, |gate| gate + 1)]);
+        lists.extend_from_slice(&self.ranks[node.matches.clone()]);
+        lists.extend_from_slice(&self.ranks[node.anchored.clone()]);
         index
     }
 }

@@ -79,6 +79,14 @@ impl Writer {
         offset
     }
 
+    /// Appends `count` half words as they come; gives their offset.
+    pub(super) fn halves_of(&mut self, count: usize, halves: impl Iterator<Item = u16>) -> u32 {
+        let offset = self.offset();
+        self.octets.reserve(count * 2);
+        halves.for_each(|half| self.octets.extend_from_slice(&half.to_le_bytes()));
+        offset
+    }
+
     /// Appends octets; gives their offset.
     pub(super) fn octets(&mut self, octets: &[u8]) -> u32 {
         let offset = self.offset();
