@@ -167,7 +167,7 @@ fn places(trie: &Trie, values: &[u32]) -> Vec<Place> {
 }
 
 /// A state under construction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 struct State {
     /// A node of the trie, or [`NOWHERE`], and how much of its label was read.
     node: u32,
@@ -274,7 +274,8 @@ struct Determiniser<'a> {
     gates: BTreeMap<u32, Gate>,
     classes: [u8; 256],
     stride: usize,
-    known: Map<State, u32>,
+    /// States without a place in the trie, by best value and items. Every place in the trie is entered once, so those with one are all different.
+    known: Map<(u32, u32), u32>,
     lists: Lists,
     /// Items of the state in hand.
     items: Vec<u32>,
@@ -303,6 +304,8 @@ impl<'a> Determiniser<'a> {
         let gates = input.gated.values().map(gate);
         let gates = input.gated.keys().copied().zip(gates).collect();
         let (classes, stride) = classes(input, &positions)?;
+        // What most policies need; others grow.
+        let states = (input.trie.nodes.len() * 2).min(MAX_STATES);
         Some(Determiniser {
             input,
             places: places(input.trie, input.values),
@@ -313,9 +316,9 @@ impl<'a> Determiniser<'a> {
             known: Map::default(),
             lists: Lists::new(),
             items: Vec::new(),
-            pending: Vec::new(),
-            table: Vec::new(),
-            specials: Vec::new(),
+            pending: Vec::with_capacity(states),
+            table: Vec::with_capacity(states * stride),
+            specials: Vec::with_capacity(states),
             finals: vec![UNKNOWN; input.values.iter().max().map_or(1, |&most| most as usize + 1)],
             slow: UNKNOWN,
             chains: Vec::new(),
@@ -412,25 +415,31 @@ impl<'a> Determiniser<'a> {
                 Ok(state) => state,
                 Err(reference) => break reference,
             };
-            if let Some(&known) = self.known.get(&state) {
-                break known;
-            }
             let Some((behind, chain)) = self.chain(&state) else {
-                let reference = self.pending.len() as u32;
-                self.known.insert(state, reference);
-                self.pending.push(state);
-                break reference;
+                break self.reference(state);
             };
-            chains.push((state, chain));
+            chains.push((state.best, chain));
             (node, offset, best) = (behind.0, behind.1, state.best);
             self.items.clear();
         };
-        for (state, chain) in chains.into_iter().rev() {
-            self.specials.push(SpecialState { kind: layout::KIND_CHAIN, value: state.best, chain, next: reference });
+        for (value, chain) in chains.into_iter().rev() {
+            self.specials.push(SpecialState { kind: layout::KIND_CHAIN, value, chain, next: reference });
             reference = SPECIAL | (self.specials.len() as u32 - 1);
-            self.known.insert(state, reference);
         }
         reference
+    }
+
+    /// The reference of a state with transitions, which is found or added.
+    fn reference(&mut self, state: State) -> u32 {
+        let next = self.pending.len() as u32;
+        let known = match state.node {
+            NOWHERE => *self.known.entry((state.best, state.items)).or_insert(next),
+            _ => next,
+        };
+        if known == next {
+            self.pending.push(state);
+        }
+        known
     }
 
     /// Takes what the place in the trie gives, and leaves out what can no longer win: a state, or the reference of one that needs none.
@@ -525,7 +534,8 @@ impl<'a> Determiniser<'a> {
             _ => reference & !SPECIAL,
         };
         let wide = special_count as usize + self.table.len() > usize::from(u16::MAX);
-        let mut out = Writer::with_header(layout::WORDS + 64);
+        let len = (layout::WORDS + 64 + self.specials.len() * layout::SPECIAL_WORDS + self.table.len()) * 4 + self.chains.len();
+        let mut out = Writer::with_header(layout::WORDS + 64, len);
         let specials = self.specials.iter().flat_map(|special| {
             let next = if special.kind == layout::KIND_CHAIN { number(special.next) } else { 0 };
             [special.value << 2 | special.kind, special.chain.0, special.chain.1, next]

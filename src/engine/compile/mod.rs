@@ -203,7 +203,7 @@ struct Ranked<'p> {
 /// The rules of a policy by id; those that match nothing are left out.
 fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
     let form = policy.dialect().form;
-    let mut spellings: Map<Spelling<'_>, u32> = Map::default();
+    let mut spellings: Map<Spelling<'_>, u32> = Map::with_capacity_and_hasher(policy.rules().len(), hash::Keyed::default());
     let mut rules: Vec<Option<Ranked>> = policy
         .rules()
         .enumerate()
@@ -269,7 +269,7 @@ impl<'p> ProgramBuilder<'p> {
             options,
             ranked,
             budget: Budget { octets: options.merge_budget.unwrap_or(4096 + all + all.min(MAX_COPIES)), work: options.work_budget },
-            out: Writer::with_header(HEADER_LEN / 4),
+            out: Writer::with_header(HEADER_LEN / 4, 1024 + 100 * ranked.len()),
             blocks: Vec::new(),
             interned: Map::default(),
             shared: None,

@@ -45,7 +45,7 @@ pub fn with_ranks(program: &Program<'_>) -> Result<Vec<u8>, Corrupt> {
 
 fn rebuilt(program: &Program<'_>) -> Option<Vec<u8>> {
     let mut budget = Budget { octets: 0, work: Options::default().work_budget };
-    let mut out = Writer::with_header(HEADER_LEN / 4);
+    let mut out = Writer::with_header(HEADER_LEN / 4, program.as_octets().len());
     let mut blocks = Vec::with_capacity(program.block_count());
     for index in 0..program.block_count() {
         let block = program.block(index).ok()?;

@@ -10,9 +10,11 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A writer whose first `words` words are zero, to be set later.
-    pub(super) fn with_header(words: usize) -> Writer {
-        Writer { octets: vec![0; words * 4], base: 0 }
+    /// A writer whose first `words` words are zero, to be set later, with room for about `len` octets.
+    pub(super) fn with_header(words: usize, len: usize) -> Writer {
+        let mut octets = Vec::with_capacity(len.max(words * 4));
+        octets.resize(words * 4, 0);
+        Writer { octets, base: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -74,16 +76,18 @@ impl Writer {
     pub(super) fn words_of(&mut self, count: usize, words: impl Iterator<Item = u32>) -> u32 {
         self.align();
         let offset = self.offset();
-        self.octets.reserve(count * 4);
-        words.for_each(|word| self.octets.extend_from_slice(&word.to_le_bytes()));
+        let start = self.octets.len();
+        self.octets.resize(start + count * 4, 0);
+        self.octets[start..].as_chunks_mut::<4>().0.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
         offset
     }
 
     /// Appends `count` half words as they come; gives their offset.
     pub(super) fn halves_of(&mut self, count: usize, halves: impl Iterator<Item = u16>) -> u32 {
         let offset = self.offset();
-        self.octets.reserve(count * 2);
-        halves.for_each(|half| self.octets.extend_from_slice(&half.to_le_bytes()));
+        let start = self.octets.len();
+        self.octets.resize(start + count * 2, 0);
+        self.octets[start..].as_chunks_mut::<2>().0.iter_mut().zip(halves).for_each(|(place, half)| *place = half.to_le_bytes());
         offset
     }
 
