@@ -13,7 +13,7 @@ use super::determinise::{Gated, Input, determinise};
 use super::tables::{SetEntry, Tables};
 use super::trie::{Node, Trie};
 use super::write::Writer;
-use crate::engine::program::view::{SegmentsView, TrieView};
+use crate::engine::program::view::{self, SegmentsView, TrieView};
 use crate::engine::program::{Block, Constant, Corrupt, Detail, HEADER_LEN, Program, RuleSet, Rung, Words};
 use crate::engine::program::{block as block_layout, segments as segment_layout, trie as trie_layout};
 use crate::target::form::TargetForm;
@@ -184,13 +184,16 @@ fn steps(view: &SegmentsView<'_>, gated: &BTreeMap<u32, Vec<Gated<'_>>>) -> Opti
     for index in 0..count {
         let (node, step) = (view.sequence(index)?, steps[index]);
         for child in 0..node.child_count {
-            let (segment, sequence) = view.pair(node.children, child)?;
-            let segment = view.segment(segment)?;
+            let (by, sequence) = view.step(&node, child)?;
+            let (written, has_two) = match by {
+                view::Step::Segment(segment) => view.segment(segment).map(|segment| (segment.written, segment.decoded > 0))?,
+                view::Step::Octet(octet) => (view.needle_of_octet(octet)?, false),
+            };
             *steps.get_mut(sequence)? = Step {
                 gate: step.gate,
-                behind: Some((index as u32, segment.written)),
-                len: step.len + view.needle(segment.written)?.len as u64,
-                two_spellings: step.two_spellings || segment.decoded > 0,
+                behind: Some((index as u32, written)),
+                len: step.len + view.needle(written)?.len as u64,
+                two_spellings: step.two_spellings || has_two,
             };
         }
     }

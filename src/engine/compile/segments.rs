@@ -35,6 +35,8 @@ pub(super) struct Segments<'p> {
     sequences: Vec<SequenceNode>,
     children: Map<(u32, u32), u32>,
     segment_ids: Map<&'p Segment, u32>,
+    /// By number: the octet of those that are one.
+    one_octet: Vec<Option<u8>>,
     needle_ids: Map<&'p [u8], u32>,
     needles: Vec<NeedleEntry<'p>>,
 }
@@ -102,6 +104,10 @@ impl<'p> Segments<'p> {
         }
         let id = self.segment_ids.len() as u32;
         self.segment_ids.insert(segment, id);
+        self.one_octet.push(match segment.octets[..] {
+            [octet] => Some(octet).filter(|_| segment.in_query.is_none()),
+            _ => None,
+        });
         for (octets, in_query) in spellings(segment) {
             let needle = self.needle(octets);
             self.needles[needle as usize].segments.push((id, in_query));
@@ -182,7 +188,8 @@ impl<'p> Segments<'p> {
             let matches = pool.len() as u32;
             pool.extend_from_slice(&node.matches);
             let children = pool.len() as u32;
-            pool.extend(node.children.iter().flat_map(|&(segment, child)| [segment, child]));
+            let step = |segment: u32| self.one_octet[segment as usize].map_or(segment, |octet| layout::ONE_OCTET | u32::from(octet));
+            pool.extend(node.children.iter().flat_map(|&(segment, child)| [step(segment), child]));
             words.extend([matches, node.matches.len() as u32, children, node.children.len() as u32, node.max]);
         }
         words

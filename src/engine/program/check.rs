@@ -1,6 +1,6 @@
 //! The proof that a program's octets are one: every offset, index and order that the matcher relies on.
 
-use super::view::{DfaView, Needle, SegmentsView, TrieView};
+use super::view::{DfaView, Needle, SegmentsView, Step, TrieView};
 use super::{Block, Constant, Corrupt, HEADER_LEN, NO_SET, Program, Rung, Words, dfa, header, segments, trie};
 use crate::target::form::AgentComparison;
 
@@ -130,8 +130,12 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
         follows(node.children, node.child_count.saturating_mul(2))?;
         ensure(node.max <= top && ranks_descend(view.pool, node.matches, node.match_count, top), "sequence ranks")?;
         for child in 0..node.child_count {
-            let (segment, sequence) = read(view.pair(node.children, child), "sequence children")?;
-            ensure(segment < view.count(segments::SEGMENT_COUNT) && sequence > index && sequence < sequence_count, "sequence child")?;
+            let (step, sequence) = read(view.step(&node, child), "sequence children")?;
+            let is_step = match step {
+                Step::Segment(segment) => segment < view.count(segments::SEGMENT_COUNT),
+                Step::Octet(octet) => is_one_octet(&view, octet),
+            };
+            ensure(is_step && sequence > index && sequence < sequence_count, "sequence child")?;
             ensure(!std::mem::replace(&mut parents[sequence], true), "sequence with two parents")?;
         }
     }
@@ -170,6 +174,10 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
         ensure(segment.written < needles && segment.decoded <= needles, "segment needles")?;
     }
     Ok(())
+}
+
+fn is_one_octet(view: &SegmentsView<'_>, octet: u8) -> bool {
+    view.needle_of_octet(octet).and_then(|needle| view.needle(needle)).is_some_and(|needle| needle.len == 1)
 }
 
 fn check_states(view: &SegmentsView<'_>) -> Checked {

@@ -151,8 +151,11 @@ pub(crate) mod segments {
     pub(crate) const LIVE_IN_QUERY: usize = 15;
     pub(crate) const WORDS: usize = 16;
 
-    /// A node of the tree of segment sequences: matches (pool index), match count, children (pool index of pairs), child count, maximum.
+    /// A node of the tree of segment sequences: matches (pool index), match count, children (pool index of pairs), child count, maximum. A pair is the
+    /// segment and the sequence behind it.
     pub(crate) const SEQUENCE_WORDS: usize = 5;
+    /// In a pair of a sequence's children: the segment is one octet, and this is it.
+    pub(crate) const ONE_OCTET: u32 = 1 << 31;
     /// A state: fail, first child, child count, the longest needle that ends here plus one.
     pub(crate) const STATE_WORDS: usize = 4;
     /// A needle: length, head of its path, the next shorter needle that ends where the head does plus one, floating sequences that begin with it
@@ -240,6 +243,13 @@ impl<'a> Words<'a> {
     #[inline(always)]
     pub(crate) fn at(self, index: usize) -> Option<usize> {
         self.get(index).map(|word| word as usize)
+    }
+
+    /// The `N` words from `index` on.
+    #[inline(always)]
+    pub(crate) fn record<const N: usize>(self, index: usize) -> Option<[u32; N]> {
+        let (words, _) = self.0.get(index.checked_mul(4)?..)?.get(..N * 4)?.as_chunks::<4>();
+        Some(std::array::from_fn(|at| u32::from_le_bytes(words[at])))
     }
 
     /// `count` words from the octet at `offset` on.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::view::{DfaView, SegmentsView, TrieView};
+use super::view::{DfaView, SegmentsView, Step, TrieView};
 use super::{Block, Program, dfa, segments, trie};
 
 impl fmt::Display for Program<'_> {
@@ -135,8 +135,11 @@ fn print_segments(f: &mut fmt::Formatter<'_>, view: &SegmentsView<'_>) -> fmt::R
         write!(f, "  {index:>6}")?;
         let mut ranks = (0..node.match_count).map_while(|i| view.pool.get(node.matches + i));
         ranks.try_for_each(|rank| write!(f, " [rank {rank}]"))?;
-        for (segment, child) in (0..node.child_count).map_while(|i| view.pair(node.children, i)) {
-            write!(f, " segment {segment} -> {child}")?;
+        for (step, child) in (0..node.child_count).map_while(|i| view.step(&node, i)) {
+            match step {
+                Step::Segment(segment) => write!(f, " segment {segment} -> {child}")?,
+                Step::Octet(octet) => write!(f, " {} -> {child}", char::from(octet).escape_default())?,
+            }
         }
         writeln!(f)?;
     }

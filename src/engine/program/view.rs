@@ -97,6 +97,15 @@ pub(crate) struct Sequence {
     pub(crate) max: u32,
 }
 
+/// How a sequence goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    /// By a segment of that number.
+    Segment(usize),
+    /// By a segment of one octet.
+    Octet(u8),
+}
+
 /// A state of the segment automaton.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct State {
@@ -156,25 +165,21 @@ impl<'a> SegmentsView<'a> {
 
     #[inline(always)]
     pub(crate) fn sequence(&self, index: usize) -> Option<Sequence> {
-        let at = index * segments::SEQUENCE_WORDS;
+        let [matches, match_count, children, child_count, max] = self.sequences.record(index * segments::SEQUENCE_WORDS)?;
         Some(Sequence {
-            matches: self.sequences.at(at)?,
-            match_count: self.sequences.at(at + 1)?,
-            children: self.sequences.at(at + 2)?,
-            child_count: self.sequences.at(at + 3)?,
-            max: self.sequences.get(at + 4)?,
+            matches: matches as usize,
+            match_count: match_count as usize,
+            children: children as usize,
+            child_count: child_count as usize,
+            max,
         })
     }
 
     #[inline(always)]
     pub(crate) fn state(&self, index: usize) -> Option<State> {
-        let at = index * segments::STATE_WORDS;
-        Some(State {
-            fail: self.states.at(at)?,
-            first_child: self.states.at(at + 1)?,
-            child_count: self.states.at(at + 2)?,
-            longest: self.states.at(at + 3)?,
-        })
+        let words = self.states.record(index * segments::STATE_WORDS)?;
+        let [fail, first_child, child_count, longest] = words.map(|word| word as usize);
+        Some(State { fail, first_child, child_count, longest })
     }
 
     /// The octet that leads into a state.
@@ -196,18 +201,9 @@ impl<'a> SegmentsView<'a> {
 
     #[inline(always)]
     pub(crate) fn needle(&self, index: usize) -> Option<Needle> {
-        let at = index * segments::NEEDLE_WORDS;
-        Some(Needle {
-            len: self.needles.at(at)?,
-            head: self.needles.at(at + 1)?,
-            shorter: self.needles.at(at + 2)?,
-            floating: self.needles.at(at + 3)?,
-            floating_count: self.needles.at(at + 4)?,
-            in_query: self.needles.at(at + 5)?,
-            in_query_count: self.needles.at(at + 6)?,
-            tails: self.needles.at(at + 7)?,
-            tail_count: self.needles.at(at + 8)?,
-        })
+        let words = self.needles.record(index * segments::NEEDLE_WORDS)?;
+        let [len, head, shorter, floating, floating_count, in_query, in_query_count, tails, tail_count] = words.map(|word| word as usize);
+        Some(Needle { len, head, shorter, floating, floating_count, in_query, in_query_count, tails, tail_count })
     }
 
     #[inline(always)]
@@ -224,8 +220,20 @@ impl<'a> SegmentsView<'a> {
     /// The pair at `index` of the pairs that begin at word `start` of the pool.
     #[inline(always)]
     pub(crate) fn pair(&self, start: usize, index: usize) -> Option<(usize, usize)> {
-        let at = start.checked_add(index * 2)?;
-        Some((self.pool.at(at)?, self.pool.at(at + 1)?))
+        let [first, second] = self.pool.record(start.checked_add(index * 2)?)?;
+        Some((first as usize, second as usize))
+    }
+
+    /// The child at `index` of a sequence: how it goes on, and the sequence behind that.
+    #[inline(always)]
+    pub(crate) fn step(&self, sequence: &Sequence, index: usize) -> Option<(Step, usize)> {
+        let (step, child) = self.pair(sequence.children, index)?;
+        Some((if step & segments::ONE_OCTET as usize == 0 { Step::Segment(step) } else { Step::Octet(step as u8) }, child))
+    }
+
+    /// The needle that is one octet.
+    pub(crate) fn needle_of_octet(&self, octet: u8) -> Option<usize> {
+        self.state(usize::from(self.root[usize::from(octet)]))?.longest.checked_sub(1)
     }
 }
 
