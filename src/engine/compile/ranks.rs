@@ -118,7 +118,7 @@ fn automaton(block: &Block<'_>, levels: &[u32], form: &TargetForm, budget: &mut 
             budget.work = 0;
             return Some(None);
         }
-        let paths: Vec<Vec<usize>> = rules.iter().map(|rule| rule.path(&steps)).collect();
+        let paths: Vec<Vec<usize>> = rules.iter().map(|rule| rule.path(&view, &steps)).collect::<Option<_>>()?;
         spellings = Spellings::of(&view, paths.iter().flatten().copied())?;
         for (rule, path) in rules.iter().zip(&paths) {
             gated.get_mut(&rule.gate)?.push(Gated {
@@ -164,17 +164,17 @@ fn trie(view: &TrieView<'_>) -> Option<Trie> {
 
 /// How a sequence of segments behind a gate comes about.
 #[derive(Clone, Copy)]
-struct Step {
+struct Step<'a> {
     gate: Option<u32>,
-    /// The sequence before it, and the needle of its last segment as written; none for the gate's own.
-    behind: Option<(u32, usize)>,
+    /// The sequence before it, and how it goes on from there; none for the gate's own.
+    behind: Option<(u32, view::Step<'a>)>,
     /// Octets of all its segments.
     len: u64,
     two_spellings: bool,
 }
 
 /// The sequences of a section; those of floating rules have no gate.
-fn steps(view: &SegmentsView<'_>, gated: &BTreeMap<u32, Vec<Gated<'_>>>) -> Option<Vec<Step>> {
+fn steps<'a>(view: &SegmentsView<'a>, gated: &BTreeMap<u32, Vec<Gated<'_>>>) -> Option<Vec<Step<'a>>> {
     let count = view.count(segment_layout::SEQUENCE_COUNT);
     let mut steps = vec![Step { gate: None, behind: None, len: 0, two_spellings: false }; count];
     for &gate in gated.keys() {
@@ -185,14 +185,17 @@ fn steps(view: &SegmentsView<'_>, gated: &BTreeMap<u32, Vec<Gated<'_>>>) -> Opti
         let (node, step) = (view.sequence(index)?, steps[index]);
         for child in 0..node.child_count {
             let (by, sequence) = view.step(&node, child)?;
-            let (written, has_two) = match by {
-                view::Step::Segment(segment) => view.segment(segment).map(|segment| (segment.written, segment.decoded > 0))?,
-                view::Step::Octet(octet) => (view.needle_of_octet(octet)?, false),
+            let (len, has_two) = match by {
+                view::Step::Segment(segment) => {
+                    view.segment(segment).and_then(|segment| Some((view.needle(segment.written)?.len, segment.decoded > 0)))?
+                }
+                view::Step::Octet(_) => (1, false),
+                view::Step::Run(octets) => (octets.len(), false),
             };
             *steps.get_mut(sequence)? = Step {
                 gate: step.gate,
-                behind: Some((index as u32, written)),
-                len: step.len + view.needle(written)?.len as u64,
+                behind: Some((index as u32, by)),
+                len: step.len + len as u64,
                 two_spellings: step.two_spellings || has_two,
             };
         }
@@ -213,30 +216,36 @@ struct GatedRule {
 }
 
 impl GatedRule {
-    fn of(rank: u32, sequence: usize, step: &Step, tail: Option<(usize, usize)>, two_spellings: bool) -> Option<GatedRule> {
+    fn of(rank: u32, sequence: usize, step: &Step<'_>, tail: Option<(usize, usize)>, two_spellings: bool) -> Option<GatedRule> {
         let two_spellings = two_spellings || step.two_spellings;
         let position_count = if two_spellings { 0 } else { step.len + tail.map_or(0, |(_, len)| len as u64 + 1) };
         Some(GatedRule { rank, gate: step.gate?, sequence, tail: tail.map(|(needle, _)| needle), two_spellings, position_count })
     }
 
     /// The needles of its segments. Those of a rule with two spellings are not asked for.
-    fn path(&self, steps: &[Step]) -> Vec<usize> {
+    fn path(&self, view: &SegmentsView<'_>, steps: &[Step<'_>]) -> Option<Vec<usize>> {
         if self.two_spellings {
-            return Vec::new();
+            return Some(Vec::new());
         }
         let mut path: Vec<usize> = self.tail.into_iter().collect();
         let mut sequence = self.sequence;
-        while let Some((before, needle)) = steps[sequence].behind {
-            path.push(needle);
+        while let Some((before, by)) = steps[sequence].behind {
+            match by {
+                view::Step::Segment(segment) => path.push(view.segment(segment)?.written),
+                view::Step::Octet(octet) => path.push(view.needle_of_octet(octet)?),
+                view::Step::Run(octets) => {
+                    octets.iter().rev().try_for_each(|&octet| view.needle_of_octet(octet).map(|needle| path.push(needle)))?;
+                }
+            }
             sequence = before as usize;
         }
         path.reverse();
-        path
+        Some(path)
     }
 }
 
 /// The rules behind gates.
-fn rules(view: &SegmentsView<'_>, steps: &[Step]) -> Option<Vec<GatedRule>> {
+fn rules(view: &SegmentsView<'_>, steps: &[Step<'_>]) -> Option<Vec<GatedRule>> {
     let mut rules = Vec::new();
     for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.gate.is_some()) {
         let node = view.sequence(index)?;

@@ -15,6 +15,7 @@ use crate::target::percent::{Parts, Segment};
 #[derive(Debug, Default)]
 struct SequenceNode {
     matches: Vec<u32>,
+    /// How it goes on, and the sequence behind that: the number of a segment, or with [`layout::RUN`] that of a run.
     children: Vec<(u32, u32)>,
     max: u32,
 }
@@ -37,6 +38,8 @@ pub(super) struct Segments<'p> {
     segment_ids: Map<&'p Segment, u32>,
     /// By number: the octet of those that are one.
     one_octet: Vec<Option<u8>>,
+    /// Several segments of one octet each that nothing branches off.
+    runs: Vec<Vec<u8>>,
     needle_ids: Map<&'p [u8], u32>,
     needles: Vec<NeedleEntry<'p>>,
 }
@@ -125,8 +128,9 @@ impl<'p> Segments<'p> {
         id
     }
 
-    /// Computes maxima, once every rule was added. A node's children lie behind it.
+    /// Joins what goes on in one way and computes maxima, once every rule was added. A node's children lie behind it.
     pub(super) fn finish(&mut self) {
+        self.join_runs();
         for index in (0..self.sequences.len()).rev() {
             let below = self.sequences[index].children.iter().map(|&(_, child)| self.sequences[child as usize].max).max();
             let node = &mut self.sequences[index];
@@ -136,6 +140,65 @@ impl<'p> Segments<'p> {
         for needle in &mut self.needles {
             needle.tails.sort_unstable_by(|a, b| b.cmp(a));
         }
+    }
+
+    /// The octet by which a node goes on, where it has nothing else.
+    fn only_octet(&self, sequence: u32) -> Option<u8> {
+        let node = &self.sequences[sequence as usize];
+        match node.children[..] {
+            [(segment, _)] if node.matches.is_empty() => self.one_octet[segment as usize],
+            _ => None,
+        }
+    }
+
+    /// Nodes between two segments of one octet that nothing else branches off, matches or ends at become one run of octets: a rule of thousands of
+    /// such segments is read octet by octet, without a record for each.
+    fn join_runs(&mut self) {
+        let mut inner = vec![false; self.sequences.len()];
+        for parent in 0..self.sequences.len() {
+            for &(segment, child) in &self.sequences[parent].children {
+                inner[child as usize] = self.one_octet[segment as usize].is_some() && self.only_octet(child).is_some();
+            }
+        }
+        // What floating rules begin with is found as a needle, and tails name the sequence before them.
+        let floating = [&b""[..], b"/"].into_iter().filter_map(|prefix| self.roots.get(prefix));
+        let heads = floating.flat_map(|&root| self.sequences[root as usize].children.iter().map(|&(_, child)| child));
+        let tails = self.needles.iter().flat_map(|needle| needle.tails.iter().map(|&(_, parent, _)| parent));
+        heads.chain(tails).for_each(|sequence| inner[sequence as usize] = false);
+        if inner.contains(&true) {
+            self.leave_out(&inner);
+        }
+    }
+
+    fn leave_out(&mut self, inner: &[bool]) {
+        let kept_before = |count: &mut u32, &inner: &bool| {
+            let number = *count;
+            *count += u32::from(!inner);
+            Some(number)
+        };
+        let numbers: Vec<u32> = inner.iter().scan(0, kept_before).collect();
+        for index in (0..inner.len()).filter(|&index| !inner[index]) {
+            let mut children = std::mem::take(&mut self.sequences[index].children);
+            for (step, child) in &mut children {
+                if !inner[*child as usize] {
+                    *child = numbers[*child as usize];
+                    continue;
+                }
+                let mut run: Vec<u8> = self.one_octet[*step as usize].into_iter().collect();
+                while inner[*child as usize] {
+                    run.extend(self.only_octet(*child));
+                    *child = self.sequences[*child as usize].children[0].1;
+                }
+                *step = layout::RUN | self.runs.len() as u32;
+                *child = numbers[*child as usize];
+                self.runs.push(run);
+            }
+            self.sequences[index].children = children;
+        }
+        let mut index = 0..inner.len();
+        self.sequences.retain(|_| index.next().is_some_and(|index| !inner[index]));
+        self.roots.values_mut().for_each(|root| *root = numbers[*root as usize]);
+        self.needles.iter_mut().flat_map(|needle| &mut needle.tails).for_each(|(_, parent, _)| *parent = numbers[*parent as usize]);
     }
 
     /// The prefixes that the trie must know, with their sequences.
@@ -188,11 +251,33 @@ impl<'p> Segments<'p> {
             let matches = pool.len() as u32;
             pool.extend_from_slice(&node.matches);
             let children = pool.len() as u32;
-            let step = |segment: u32| self.one_octet[segment as usize].map_or(segment, |octet| layout::ONE_OCTET | u32::from(octet));
-            pool.extend(node.children.iter().flat_map(|&(segment, child)| [step(segment), child]));
+            let mut run_at = children + node.children.len() as u32 * 2;
+            for &(step, child) in &node.children {
+                let step = match self.run(step) {
+                    Some(octets) => {
+                        let at = run_at;
+                        run_at += 1 + octets.len().div_ceil(4) as u32;
+                        layout::RUN | at
+                    }
+                    None => self.one_octet[step as usize].map_or(step, |octet| layout::ONE_OCTET | u32::from(octet)),
+                };
+                pool.extend([step, child]);
+            }
+            for octets in node.children.iter().filter_map(|&(step, _)| self.run(step)) {
+                pool.push(octets.len() as u32);
+                pool.extend(octets.chunks(4).map(|chunk| {
+                    let mut word = [0; 4];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    u32::from_le_bytes(word)
+                }));
+            }
             words.extend([matches, node.matches.len() as u32, children, node.children.len() as u32, node.max]);
         }
         words
+    }
+
+    fn run(&self, step: u32) -> Option<&[u8]> {
+        (step & layout::RUN != 0).then(|| &self.runs[(step & !layout::RUN) as usize][..])
     }
 
     /// The needles of each segment, by number: as written, and decoded plus one.
@@ -211,6 +296,7 @@ impl<'p> Segments<'p> {
         let mut floating = vec![Floating::default(); self.needles.len()];
         for (depth, prefix) in [(0, &b""[..]), (1, b"/")] {
             let Some(&root) = self.roots.get(prefix) else { continue };
+            // These are never runs, see `join_runs`.
             for &(segment, child) in &self.sequences[root as usize].children {
                 let [written, decoded] = segment_needles[segment as usize];
                 floating[written as usize].as_written.push([depth, child]);

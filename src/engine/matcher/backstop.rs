@@ -482,20 +482,33 @@ impl<B: Fn(u32) -> Option<bool>> Scan<'_, '_, B> {
         let mut is_early = false;
         for index in 0..node.child_count {
             match self.segments.step(node, index)? {
-                (Step::Octet(octet), child) => {
-                    // Children lie behind: so this ends whatever the octets are.
-                    if child <= sequence as usize || self.progress.found.get(child)?.run == self.progress.run {
-                        return None;
-                    }
-                    if let Some(at) = self.progress.occurrences.next(self.target, octet, end) {
-                        self.progress.moves.push((child as u32, at as u32 + 1));
-                    }
-                }
+                (Step::Octet(octet), child) => self.run_to(child, sequence, &[octet], end)?,
+                (Step::Run(octets), child) => self.run_to(child, sequence, octets, end)?,
                 (Step::Segment(_), _) if end > self.now => is_early = true,
                 (Step::Segment(segment), child) => self.wait(segment, child, end)?,
             }
         }
         if is_early { self.find_ahead(sequence, end) } else { Some(()) }
+    }
+
+    /// Finds a child behind single octets, if they stand in the target in this order.
+    #[inline]
+    fn run_to(&mut self, child: usize, sequence: u32, octets: &[u8], mut end: usize) -> Option<()> {
+        // Children lie behind: so this ends whatever the octets are.
+        if child <= sequence as usize || self.progress.found.get(child)?.run == self.progress.run {
+            return None;
+        }
+        if self.segments.sequence(child)?.max <= self.best {
+            return Some(());
+        }
+        for &octet in octets {
+            match self.progress.occurrences.next(self.target, octet, end) {
+                Some(at) => end = at + 1,
+                None => return Some(()),
+            }
+        }
+        self.progress.moves.push((child as u32, end as u32));
+        Some(())
     }
 
     /// Keeps a sequence that was found until the scan comes to where.

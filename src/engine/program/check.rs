@@ -134,6 +134,11 @@ fn check_segments(block: &Block<'_>, top: u32, gates: &[usize]) -> Checked {
             let is_step = match step {
                 Step::Segment(segment) => segment < view.count(segments::SEGMENT_COUNT),
                 Step::Octet(octet) => is_one_octet(&view, octet),
+                Step::Run(octets) => {
+                    let at = read(view.pair(node.children, child), "sequence children")?.0 & !(segments::RUN as usize);
+                    follows(at, 1 + octets.len().div_ceil(4))?;
+                    octets.iter().all(|&octet| is_one_octet(&view, octet))
+                }
             };
             ensure(is_step && sequence > index && sequence < sequence_count, "sequence child")?;
             ensure(!std::mem::replace(&mut parents[sequence], true), "sequence with two parents")?;

@@ -151,11 +151,13 @@ pub(crate) mod segments {
     pub(crate) const LIVE_IN_QUERY: usize = 15;
     pub(crate) const WORDS: usize = 16;
 
-    /// A node of the tree of segment sequences: matches (pool index), match count, children (pool index of pairs), child count, maximum. A pair is the
-    /// segment and the sequence behind it.
+    /// A node of the tree of segment sequences: matches (pool index), match count, children (pool index of pairs), child count, maximum. A pair is a
+    /// step and the sequence behind it; a step the number of a segment, or one of these.
     pub(crate) const SEQUENCE_WORDS: usize = 5;
-    /// In a pair of a sequence's children: the segment is one octet, and this is it.
+    /// The segment is one octet, and this is it.
     pub(crate) const ONE_OCTET: u32 = 1 << 31;
+    /// Several segments of one octet each: pool index of their count and, behind it, the octets.
+    pub(crate) const RUN: u32 = 1 << 30;
     /// A state: fail, first child, child count, the longest needle that ends here plus one.
     pub(crate) const STATE_WORDS: usize = 4;
     /// A needle: length, head of its path, the next shorter needle that ends where the head does plus one, floating sequences that begin with it

@@ -139,6 +139,7 @@ fn print_segments(f: &mut fmt::Formatter<'_>, view: &SegmentsView<'_>) -> fmt::R
             match step {
                 Step::Segment(segment) => write!(f, " segment {segment} -> {child}")?,
                 Step::Octet(octet) => write!(f, " {} -> {child}", char::from(octet).escape_default())?,
+                Step::Run(octets) => write!(f, " each of {} -> {child}", octets.escape_ascii())?,
             }
         }
         writeln!(f)?;

@@ -99,11 +99,13 @@ pub(crate) struct Sequence {
 
 /// How a sequence goes on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum Step<'a> {
     /// By a segment of that number.
     Segment(usize),
     /// By a segment of one octet.
     Octet(u8),
+    /// By several of one octet each.
+    Run(&'a [u8]),
 }
 
 /// A state of the segment automaton.
@@ -226,9 +228,19 @@ impl<'a> SegmentsView<'a> {
 
     /// The child at `index` of a sequence: how it goes on, and the sequence behind that.
     #[inline(always)]
-    pub(crate) fn step(&self, sequence: &Sequence, index: usize) -> Option<(Step, usize)> {
-        let (step, child) = self.pair(sequence.children, index)?;
-        Some((if step & segments::ONE_OCTET as usize == 0 { Step::Segment(step) } else { Step::Octet(step as u8) }, child))
+    pub(crate) fn step(&self, sequence: &Sequence, index: usize) -> Option<(Step<'a>, usize)> {
+        let [step, child] = self.pool.record(sequence.children.checked_add(index * 2)?)?;
+        let step = match step {
+            step if step & segments::ONE_OCTET != 0 => Step::Octet(step as u8),
+            step if step & segments::RUN != 0 => self.run(step & !segments::RUN)?,
+            segment => Step::Segment(segment as usize),
+        };
+        Some((step, child as usize))
+    }
+
+    fn run(&self, at: u32) -> Option<Step<'a>> {
+        let len = self.pool.at(at as usize)?;
+        self.pool.octets((at + 1).checked_mul(4)?, len).map(Step::Run)
     }
 
     /// The needle that is one octet.

@@ -1,22 +1,23 @@
 //! Where single octets stand in a target.
 
-/// For octets that are asked for, a bitmap of their places, and for each of its words the next one that is not empty.
+/// For octets that are asked for, a bitmap of their places, and for each 64 of them the next ones that are not empty.
 #[derive(Debug)]
 pub(super) struct Occurrences {
     /// Octets that have a map in this run, and which.
     made: [u64; 4],
     slots: [u8; 256],
     slot_count: usize,
-    /// Words of a map.
-    stride: usize,
-    words: Vec<u64>,
-    /// Of each word, the first one behind it that is not empty; the stride when there is none.
+    /// Words of a map that hold places; one more stands behind them, empty.
+    words: usize,
+    /// The maps, so that 64 places can be read from any eighth on.
+    bits: Vec<u8>,
+    /// Of each word, the first one behind it that is not empty; the last when there is none.
     next_words: Vec<u32>,
 }
 
 impl Default for Occurrences {
     fn default() -> Occurrences {
-        Occurrences { made: [0; 4], slots: [0; 256], slot_count: 0, stride: 0, words: Vec::new(), next_words: Vec::new() }
+        Occurrences { made: [0; 4], slots: [0; 256], slot_count: 0, words: 0, bits: Vec::new(), next_words: Vec::new() }
     }
 }
 
@@ -25,7 +26,7 @@ impl Occurrences {
     pub(super) fn begin(&mut self, target_len: usize) {
         self.made = [0; 4];
         self.slot_count = 0;
-        self.stride = target_len.div_ceil(64);
+        self.words = target_len.div_ceil(64);
     }
 
     /// The first place of `octet` in `target` from `from` on.
@@ -34,41 +35,48 @@ impl Occurrences {
         if self.made[usize::from(octet >> 6)] >> (octet & 63) & 1 == 0 {
             self.make(target, octet);
         }
-        let base = usize::from(self.slots[usize::from(octet)]) * self.stride;
-        let mut word = from / 64;
-        if word >= self.stride {
+        let map = usize::from(self.slots[usize::from(octet)]) * (self.words + 1);
+        let window = self.window(map * 8 + from / 8)? >> (from % 8);
+        if window != 0 {
+            return Some(from + window.trailing_zeros() as usize);
+        }
+        self.next_behind(map, from / 64)
+    }
+
+    #[inline]
+    fn window(&self, at: usize) -> Option<u64> {
+        self.bits.get(at..)?.first_chunk().map(|octets| u64::from_le_bytes(*octets))
+    }
+
+    /// The window ends behind the word: so the word and the next ones have to be looked at.
+    fn next_behind(&self, map: usize, mut word: usize) -> Option<usize> {
+        if word >= self.words {
             return None;
         }
-        let mut bits = self.words.get(base + word)? & (u64::MAX << (from % 64));
-        if bits == 0 {
-            word = *self.next_words.get(base + word)? as usize;
-            if word >= self.stride {
-                return None;
-            }
-            bits = *self.words.get(base + word)?;
-        }
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        word = *self.next_words.get(map + word)? as usize;
+        let bits = self.window((map + word) * 8)?;
+        (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
     }
 
     #[cold]
     fn make(&mut self, target: &[u8], octet: u8) {
         self.made[usize::from(octet >> 6)] |= 1 << (octet & 63);
         self.slots[usize::from(octet)] = self.slot_count as u8;
-        let base = self.slot_count * self.stride;
+        let map = self.slot_count * (self.words + 1);
         self.slot_count += 1;
-        let end = base + self.stride;
-        if self.words.len() < end {
-            self.words.resize(end, 0);
+        let end = map + self.words + 1;
+        if self.next_words.len() < end {
             self.next_words.resize(end, 0);
+            // A window may begin in the last octet.
+            self.bits.resize(end * 8 + 8, 0);
         }
-        let words = &mut self.words[base..end];
-        words.fill(0);
-        memchr::memchr_iter(octet, target).for_each(|at| words[at / 64] |= 1 << (at % 64));
-        // Of a word, the next one behind it.
-        let mut next = self.stride as u32;
-        for (word, behind) in self.next_words[base..end].iter_mut().enumerate().rev() {
+        let bits = &mut self.bits[map * 8..end * 8];
+        bits.fill(0);
+        memchr::memchr_iter(octet, target).for_each(|at| bits[at / 8] |= 1 << (at % 8));
+        let mut next = self.words as u32;
+        for (word, behind) in self.next_words[map..end].iter_mut().enumerate().rev() {
             *behind = next;
-            next = if words[word] == 0 { next } else { word as u32 };
+            next = if bits[word * 8..word * 8 + 8] == [0; 8] { next } else { word as u32 };
         }
     }
 }
