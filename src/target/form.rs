@@ -46,6 +46,8 @@ pub struct TargetForm {
     name: &'static str,
     /// Octets of a raw target on which `canonicalise` is not the identity.
     not_identity: OctetSet,
+    /// Those of them that stand in the canonical target as their escape, whatever surrounds them.
+    always_escaped: OctetSet,
     canonicalise: fn(&[u8], &mut Vec<u8>),
     parts: fn(&[u8], &[u8]) -> Parts,
     has_two_spellings: fn(&[u8]) -> bool,
@@ -62,6 +64,8 @@ impl TargetForm {
         id: 1,
         name: "rfc9309",
         not_identity: percent::NOT_IDENTITY,
+        // Others are so rare in URLs that the columns in every table would not pay.
+        always_escaped: OctetSet::new(),
         canonicalise: percent::canonical_target,
         parts: Parts::of,
         has_two_spellings: percent::has_two_spellings,
@@ -79,6 +83,7 @@ impl TargetForm {
         name: "google",
         // A NUL: the path goes on as a C string.
         not_identity: OctetSet::new().with(b"\0"),
+        always_escaped: OctetSet::new(),
         canonicalise: untouched_target,
         parts: |pattern, _| Parts::literal(pattern),
         has_two_spellings: |_| false,
@@ -94,6 +99,7 @@ impl TargetForm {
         id: 3,
         name: "scrapy",
         not_identity: quote::NOT_IDENTITY,
+        always_escaped: quote::ALWAYS_ESCAPED,
         canonicalise: quote::quoted_target,
         parts: |pattern, _| Parts::literal(pattern),
         has_two_spellings: |_| false,
@@ -133,6 +139,12 @@ impl TargetForm {
     #[inline]
     pub fn not_identity(&self) -> &OctetSet {
         &self.not_identity
+    }
+
+    /// Those of the octets on which canonicalising is not the identity that become their escape (`%3F`) whatever surrounds them, if everything before
+    /// them is canonical as it stands or such an octet: an automaton can read them as the three octets that they stand for.
+    pub fn always_escaped(&self) -> &OctetSet {
+        &self.always_escaped
     }
 
     /// Whether `/robots.txt`, with any query, is allowed by a rule above all others.

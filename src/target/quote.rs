@@ -12,6 +12,10 @@ const KEPT: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'A', b
 /// Octets on which quoting a target is not the identity.
 pub const NOT_IDENTITY: OctetSet = KEPT.complement();
 
+/// Printable octets that quoting a target escapes wherever they stand: they are part of no escape, and of no character beyond ASCII. A `#` ends the
+/// target before it is quoted, and a `%` depends on what follows.
+pub const ALWAYS_ESCAPED: OctetSet = OctetSet::new().with(b" !\"$&'()*+,:;<>?@[\\]^`{|}");
+
 /// Appends the quoted form of a target to `out`. `raw` is what stands behind the authority of a URL, with a fragment or without.
 ///
 /// ```
@@ -153,6 +157,25 @@ mod tests {
         for raw in [&b"/robots.txt/"[..], b"/robots.txt%3Fa", b"/%72obots.txt", b"/robots.txt;a/b", b"/robo\tts.txt", b"/x/robots.txt"] {
             assert!(!is_robots_txt(raw), "{}", raw.escape_ascii());
         }
+    }
+
+    #[test]
+    fn always_escaped_agrees_with_the_pass() {
+        for octet in (0..=255u8).filter(|&octet| ALWAYS_ESCAPED.contains(octet)) {
+            let mut escape = Vec::new();
+            push_escape(octet, &mut escape);
+            for [before, after] in
+                [[&b"/"[..], &b""[..]], [b"/a?", b"41"], [b"/", b"%41"], [b"/a=", b"%C3%A9"], [b"/", b"\xC3\xA9"], [b"/", b"\xA9"]]
+            {
+                let (mut whole, mut front, mut back) = (Vec::new(), Vec::new(), Vec::new());
+                quoted_target(&[before, &[octet], after].concat(), &mut whole);
+                quoted_target(before, &mut front);
+                quoted_target(&[b"/", after].concat(), &mut back);
+                assert_eq!(whole, [&front[..], &escape, &back[1..]].concat(), "{octet:#x} before {}", after.escape_ascii());
+            }
+        }
+        let printable = (b' '..=b'~').filter(|&octet| NOT_IDENTITY.contains(octet) && !b"%#".contains(&octet));
+        assert!(printable.into_iter().all(|octet| ALWAYS_ESCAPED.contains(octet)));
     }
 
     #[test]

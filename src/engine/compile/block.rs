@@ -160,6 +160,6 @@ fn automaton(
             two_spellings: parts.segments.iter().any(|segment| segment.in_query.is_some()),
         });
     }
-    let input = Input { trie, gated: &gated, values: &values(levels, detail), not_identity: form.not_identity() };
+    let input = Input { trie, gated: &gated, values: &values(levels, detail), form };
     determinise(&input, budget)
 }

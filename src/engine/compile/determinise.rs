@@ -21,7 +21,7 @@ use super::hash::{Keyed, Map};
 use super::trie::Trie;
 use super::write::Writer;
 use crate::engine::program::dfa as layout;
-use crate::target::percent::OctetSet;
+use crate::target::form::TargetForm;
 
 /// A stretch that is shorter costs less as states.
 const MIN_CHAIN_LEN: usize = 3;
@@ -46,7 +46,7 @@ pub(super) struct Input<'a> {
     pub(super) gated: &'a BTreeMap<u32, Vec<Gated<'a>>>,
     /// The value of each rank.
     pub(super) values: &'a [u32],
-    pub(super) not_identity: &'a OctetSet,
+    pub(super) form: &'a TargetForm,
 }
 
 /// Builds the automaton, within the budget: with the gated rules in it, else with a way to the backstop at their gates.
@@ -267,12 +267,21 @@ struct Gate {
     backstop: u32,
 }
 
+/// A class of octets that canonicalising makes escapes, of equal digits as far as the automaton tells them apart.
+struct Escape {
+    class: u8,
+    digits: [u8; 2],
+}
+
 struct Determiniser<'a> {
     input: &'a Input<'a>,
     places: Vec<Place>,
     positions: Positions,
     gates: BTreeMap<u32, Gate>,
     classes: [u8; 256],
+    escapes: Vec<Escape>,
+    /// Where escapes lead from states behind their `%` that have no place in the trie, by best value and items.
+    behind_escapes: Map<(u32, u32), Vec<u32>>,
     stride: usize,
     /// States without a place in the trie, by best value and items. Every place in the trie is entered once, so those with one are all different.
     known: Map<(u32, u32), u32>,
@@ -303,7 +312,7 @@ impl<'a> Determiniser<'a> {
         };
         let gates = input.gated.values().map(gate);
         let gates = input.gated.keys().copied().zip(gates).collect();
-        let (classes, stride) = classes(input, &positions)?;
+        let (classes, escapes, stride) = classes(input, &positions)?;
         // What most policies need; others grow.
         let states = (input.trie.nodes.len() * 2).min(MAX_STATES);
         Some(Determiniser {
@@ -312,6 +321,8 @@ impl<'a> Determiniser<'a> {
             positions,
             gates,
             classes,
+            escapes,
+            behind_escapes: Map::default(),
             stride,
             known: Map::default(),
             lists: Lists::new(),
@@ -335,6 +346,7 @@ impl<'a> Determiniser<'a> {
             let octets = self.explicit(&state);
             budget.work((self.lists.of(state.items).len() + 4) * (octets.count() + 1) + self.stride)?;
             self.write_row(&state, &octets);
+            self.write_escapes(done - 1, &state, budget)?;
             if self.pending.len() > max_states {
                 return None;
             }
@@ -353,6 +365,48 @@ impl<'a> Determiniser<'a> {
         for octet in octets.iter() {
             self.table[row + usize::from(self.classes[usize::from(octet)])] = self.step(state, Some(octet));
         }
+    }
+
+    /// The part of a row for octets that stand for an escape: the three steps of that in one.
+    fn write_escapes(&mut self, row: usize, state: &State, budget: &mut Budget) -> Option<()> {
+        if self.escapes.is_empty() {
+            return Some(());
+        }
+        let references = match self.settled_behind(state, b'%') {
+            Ok(behind) => self.behind_percent(&behind, budget)?,
+            Err(reference) => vec![reference; self.escapes.len()],
+        };
+        for (escape, reference) in self.escapes.iter().zip(references) {
+            self.table[row * self.stride + usize::from(escape.class)] = reference;
+        }
+        Some(())
+    }
+
+    /// Where the digits of each escape lead. Most rows ask that of the same few states: those in which no rule goes on with a `%`.
+    fn behind_percent(&mut self, state: &State, budget: &mut Budget) -> Option<Vec<u32>> {
+        let key = (state.best, state.items);
+        if let Some(known) = self.behind_escapes.get(&key).filter(|_| state.node == NOWHERE) {
+            return Some(known.clone());
+        }
+        budget.work((self.lists.of(state.items).len() + 4) * 2 * self.escapes.len())?;
+        let references: Vec<u32> = (0..self.escapes.len()).map(|index| self.behind_digits(state, self.escapes[index].digits)).collect();
+        if state.node == NOWHERE {
+            self.behind_escapes.insert(key, references.clone());
+        }
+        Some(references)
+    }
+
+    fn behind_digits(&mut self, state: &State, digits: [u8; 2]) -> u32 {
+        match self.settled_behind(state, digits[0]) {
+            Ok(between) => self.step(&between, Some(digits[1])),
+            Err(reference) => reference,
+        }
+    }
+
+    /// The state behind `octet`, which gets no row, or the reference of one that needs none.
+    fn settled_behind(&mut self, state: &State, octet: u8) -> Result<State, u32> {
+        let (node, offset, best) = self.move_on(state, Some(octet));
+        self.settled(node, offset, best)
     }
 
     /// The octets on which the state does something of its own.
@@ -383,6 +437,12 @@ impl<'a> Determiniser<'a> {
 
     /// The reference of the state behind `octet`, or behind one that nobody wants.
     fn step(&mut self, state: &State, octet: Option<u8>) -> u32 {
+        let (node, offset, best) = self.move_on(state, octet);
+        self.arrive(node, offset, best)
+    }
+
+    /// Where `octet` leads, before anything is taken from there: node, offset and best value, with the items in hand.
+    fn move_on(&mut self, state: &State, octet: Option<u8>) -> (u32, u32, u32) {
         let mut best = state.best;
         self.items.clear();
         for &item in self.lists.of(state.items) {
@@ -392,7 +452,7 @@ impl<'a> Determiniser<'a> {
             }
         }
         let (node, offset) = octet.and_then(|octet| self.step_trie(state, octet)).unwrap_or((NOWHERE, 0));
-        self.arrive(node, offset, best)
+        (node, offset, best)
     }
 
     fn step_trie(&self, state: &State, octet: u8) -> Option<(u32, u32)> {
@@ -494,7 +554,7 @@ impl<'a> Determiniser<'a> {
             _ => (state.node as usize, state.offset as usize),
         };
         let stretch = &trie.label(node)[offset..];
-        let len = stretch.iter().take_while(|&&octet| !self.input.not_identity.contains(octet)).count();
+        let len = stretch.iter().take_while(|&&octet| !self.input.form.not_identity().contains(octet)).count();
         if len < MIN_CHAIN_LEN {
             return None;
         }
@@ -558,8 +618,8 @@ impl<'a> Determiniser<'a> {
     }
 }
 
-/// Classes of octets that the automaton does not tell apart, and how many there are.
-fn classes(input: &Input<'_>, positions: &Positions) -> Option<([u8; 256], usize)> {
+/// Classes of octets that the automaton does not tell apart, those of them that stand for escapes, and how many there are.
+fn classes(input: &Input<'_>, positions: &Positions) -> Option<([u8; 256], Vec<Escape>, usize)> {
     let mut named = [false; 256];
     for &octet in input.trie.labels.iter().chain(positions.0.iter().filter_map(|position| position.wants.as_ref())) {
         named[usize::from(octet)] = true;
@@ -570,12 +630,26 @@ fn classes(input: &Input<'_>, positions: &Positions) -> Option<([u8; 256], usize
         let class = &mut classes[usize::from(octet)];
         if octet == b'#' {
             *class = layout::CLASS_END;
-        } else if input.not_identity.contains(octet) {
+        } else if input.form.not_identity().contains(octet) {
             *class = layout::CLASS_SLOW;
         } else if named[usize::from(octet)] {
             *class = next;
             next = next.checked_add(1)?;
         }
     }
-    Some((classes, usize::from(next)))
+    let mut escapes: Vec<Escape> = Vec::new();
+    for octet in (0..=255u8).filter(|&octet| input.form.always_escaped().contains(octet)) {
+        let digits = [octet >> 4, octet & 15].map(|digit| b"0123456789ABCDEF"[usize::from(digit)]);
+        let told_apart = |digits: [u8; 2]| digits.map(|digit| classes[usize::from(digit)]);
+        let class = match escapes.iter().find(|escape| told_apart(escape.digits) == told_apart(digits)) {
+            Some(escape) => escape.class,
+            None => {
+                escapes.push(Escape { class: next, digits });
+                next = next.checked_add(1)?;
+                next - 1
+            }
+        };
+        classes[usize::from(octet)] = class;
+    }
+    Some((classes, escapes, usize::from(next)))
 }

@@ -129,7 +129,7 @@ fn automaton(block: &Block<'_>, levels: &[u32], form: &TargetForm, budget: &mut 
             });
         }
     }
-    let input = Input { trie: &trie, gated: &gated, values: &block::values(levels, Detail::Rules), not_identity: form.not_identity() };
+    let input = Input { trie: &trie, gated: &gated, values: &block::values(levels, Detail::Rules), form };
     Some(determinise(&input, budget))
 }
 
