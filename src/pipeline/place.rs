@@ -3,9 +3,9 @@
 use super::evaluate::{Evaluator, Reading};
 use super::prepare::Workshop;
 use super::{Bits, BoundBy, Column, Summary, Tally};
-use crate::engine::matcher::block::{Answers, BlockScratch, Targets};
+use crate::engine::matcher::block::{Answers, BlockScratch, NO_RANK, Targets};
 use crate::engine::matcher::{Matcher, Scratch};
-use crate::engine::program::{Binding, Constant, Corrupt, RuleSet};
+use crate::engine::program::{Binding, Constant, Corrupt, Program, RuleSet};
 use crate::protocol::agent::Agent;
 use crate::protocol::decision::{Decision, Reason, Verdict};
 use crate::protocol::fetch::{Access, Outcome};
@@ -44,8 +44,9 @@ pub(super) struct Buffers {
     verdicts: Vec<Verdict>,
     block: BlockScratch,
     workshop: Workshop,
-    /// What each matcher said of the current run.
+    /// What each matcher said of the current run: verdicts, or ranks.
     answers: Vec<Answers>,
+    ranks: Vec<Vec<u32>>,
 }
 
 /// Where rows that are answered together lie in their batch.
@@ -131,6 +132,8 @@ pub(super) struct Place<'s> {
     counts: Vec<Counts>,
     /// Agents with the same rules share one.
     matchers: Vec<Matcher<'s>>,
+    /// The program that they are of.
+    program: Option<Program<'s>>,
     /// Of each, where the workshop keeps what it needs; none before it was asked for.
     slots: Vec<u32>,
 }
@@ -193,6 +196,7 @@ impl<'s> Place<'s> {
             self.set_all(agents.len(), Decision::new(Verdict::Allow, Reason::NoGroup));
             return Ok(());
         };
+        self.program = Some(program);
         for agent in agents {
             let binding = program.bind(agent);
             let bound_by = match binding {
@@ -353,6 +357,45 @@ impl<'s> Place<'s> {
     /// Which group bound each agent.
     pub(super) fn bound_by(&self) -> impl Iterator<Item = BoundBy<'s>> {
         self.standings.iter().map(|standing| standing.bound_by)
+    }
+
+    /// Whole decisions for lines with one prefix, one a row and agent, appended to `decisions`.
+    pub(super) fn decisions_of(
+        &mut self,
+        evaluator: &Evaluator<'s>,
+        targets: Targets<'_>,
+        buffers: &mut Buffers,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let form = evaluator.readings[0].form;
+        let corrupt = Decision::unresolved(Reason::Corrupt);
+        let Buffers { scratch, block, workshop, ranks, target, .. } = buffers;
+        ranks.resize_with(ranks.len().max(self.matchers.len()), Vec::new);
+        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(matcher)));
+        for ((matcher, &slot), ranks) in self.matchers.iter().zip(&self.slots).zip(&mut *ranks) {
+            let program = self.program.as_ref().expect("matchers are of a program");
+            ranks.clear();
+            if let Some(prepared) = workshop.ranked(slot, matcher, program, targets.len(), evaluator.blocks) {
+                prepared.ask_ranks(matcher, evaluator.isa, targets, scratch, block, ranks);
+            }
+        }
+        for row in 0..targets.len() {
+            let raw = targets.raw(row);
+            for (standing, counts) in self.standings.iter().zip(&mut self.counts) {
+                let decision = match standing.answer {
+                    Answer::Asked(matcher) => match ranks[matcher].get(row) {
+                        Some(&NO_RANK) => corrupt,
+                        Some(_) if form.is_exempt_as_written(raw) => Decision::new(Verdict::Allow, Reason::RobotsTxt),
+                        Some(&rank) => self.matchers[matcher].decision(rank).unwrap_or(corrupt),
+                        None => self.matchers[matcher].decide(raw, scratch).unwrap_or(corrupt),
+                    },
+                    Answer::Same(_) if form.is_exempt(raw, target) => Decision::new(Verdict::Allow, Reason::RobotsTxt),
+                    Answer::Same(decision) => decision,
+                };
+                count(counts, decision.verdict);
+                decisions.push(decision);
+            }
+        }
     }
 
     pub(super) fn count_time(&self, summary: &mut Summary, rows: u64) {

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use super::Blocks;
+use crate::engine::compile::with_ranks;
 use crate::engine::matcher::Matcher;
 use crate::engine::matcher::block::Prepared;
+use crate::engine::program::Program;
 
 /// Octets of prepared rule sets that a thread keeps.
 const MAX_LEN: usize = 64 << 20;
@@ -15,6 +17,8 @@ pub(super) struct Workshop {
     /// By where the octets of a block lie: a store lies still as long as anybody asks it.
     slots: HashMap<usize, u32>,
     known: Vec<Known>,
+    /// The same with automata that know ranks, for decisions.
+    ranked: Vec<Known>,
     len: usize,
 }
 
@@ -29,46 +33,95 @@ enum Known {
 impl Workshop {
     /// Where the workshop keeps what `matcher` needs.
     pub(super) fn slot(&mut self, matcher: &Matcher<'_>) -> u32 {
-        let Workshop { slots, known, .. } = self;
+        let Workshop { slots, known, ranked, .. } = self;
         *slots.entry(matcher.rule_set().block().place()).or_insert_with(|| {
             known.push(Known::Asked(0));
+            ranked.push(Known::Asked(0));
             known.len() as u32 - 1
         })
     }
 
-    /// What `matcher` needs, if by now enough rows have asked, of which `rows` are new.
+    /// What `matcher` needs for verdicts, if by now enough rows have asked, of which `rows` are new.
     #[inline]
     pub(super) fn prepared(&mut self, slot: u32, matcher: &Matcher<'_>, rows: usize, blocks: Blocks) -> Option<&Prepared> {
-        if let Known::Asked(asked) = &mut self.known[slot as usize] {
-            *asked += rows;
-            if blocks == Blocks::Never || blocks == Blocks::Worthwhile && *asked < Prepared::worthwhile_rows(matcher) {
-                return None;
-            }
-            self.prepare(slot, matcher);
+        let known = &mut self.known[slot as usize];
+        if known.is_due(rows, blocks, || Prepared::worthwhile_rows(matcher)) {
+            let made = known.make(|| Prepared::new(matcher));
+            self.add(made);
         }
-        match &self.known[slot as usize] {
-            Known::Made(prepared) => prepared.as_deref(),
-            Known::Asked(_) => None,
-        }
+        self.known[slot as usize].made()
     }
 
-    #[cold]
-    fn prepare(&mut self, slot: u32, matcher: &Matcher<'_>) {
-        let prepared = Prepared::new(matcher).map(Box::new);
-        let len = prepared.as_ref().map_or(0, |prepared| prepared.octet_len());
+    /// What `matcher`, a rule set of `program`, needs for decisions, likewise: an automaton that knows ranks, made from the program.
+    pub(super) fn ranked(
+        &mut self,
+        slot: u32,
+        matcher: &Matcher<'_>,
+        program: &Program<'_>,
+        rows: usize,
+        blocks: Blocks,
+    ) -> Option<&Prepared> {
+        let known = &mut self.ranked[slot as usize];
+        if known.is_due(rows, blocks, || Prepared::worthwhile_rows(matcher) + program.as_octets().len() / 8) {
+            let made = known.make(|| ranked(matcher, program));
+            self.add(made);
+        }
+        self.ranked[slot as usize].made()
+    }
+
+    /// So many octets are kept more.
+    fn add(&mut self, len: usize) {
         self.len += len;
         if self.len > MAX_LEN {
-            self.known.iter_mut().for_each(|known| *known = Known::Asked(0));
-            self.len = len;
+            self.known.iter_mut().chain(&mut self.ranked).for_each(|known| *known = Known::Asked(0));
+            self.len = 0;
         }
-        self.known[slot as usize] = Known::Made(prepared);
     }
 
     /// Brings what is prepared in a slot into the cache.
     #[inline]
     pub(super) fn prefetch(&self, slot: u32) {
-        if let Known::Made(Some(prepared)) = &self.known[slot as usize] {
+        if let Some(prepared) = self.known[slot as usize].made() {
             prepared.prefetch();
         }
     }
+}
+
+impl Known {
+    /// Whether the rows that have asked, of which `rows` are new, are enough to pay for it.
+    #[inline]
+    fn is_due(&mut self, rows: usize, blocks: Blocks, worthwhile: impl Fn() -> usize) -> bool {
+        let Known::Asked(asked) = self else { return false };
+        *asked += rows;
+        match blocks {
+            Blocks::Never => false,
+            Blocks::Always => true,
+            Blocks::Worthwhile => *asked >= worthwhile(),
+        }
+    }
+
+    /// Makes it; gives its size.
+    #[cold]
+    fn make(&mut self, make: impl FnOnce() -> Option<Prepared>) -> usize {
+        let prepared = make().map(Box::new);
+        let len = prepared.as_ref().map_or(0, |prepared| prepared.octet_len());
+        *self = Known::Made(prepared);
+        len
+    }
+
+    #[inline]
+    fn made(&self) -> Option<&Prepared> {
+        match self {
+            Known::Made(prepared) => prepared.as_deref(),
+            Known::Asked(_) => None,
+        }
+    }
+}
+
+fn ranked(matcher: &Matcher<'_>, program: &Program<'_>) -> Option<Prepared> {
+    let octets = with_ranks(program).ok()?;
+    let program = Program::check(&octets).ok()?;
+    let mut sets = (0..program.rule_set_count() as u32).filter_map(|index| program.rule_set(index).ok());
+    let rules = sets.find(|rules| rules.block_index() == matcher.rule_set().block_index())?;
+    Prepared::with_ranks(&Matcher::new(rules).ok()?)
 }

@@ -21,7 +21,6 @@ use super::usage::Stated;
 use super::{Batch, Column, Decided, Run, Summary, UsageColumn};
 use crate::engine::matcher::block::Targets;
 use crate::engine::scan::Isa;
-use crate::protocol::decision::Decision;
 use crate::target::url::BadUrl;
 
 /// Octets before a path that a thread remembers the places of, at most; fewer when there are many columns.
@@ -49,8 +48,6 @@ pub struct Worker<'s> {
     /// The runs of the batch.
     runs: Vec<Link>,
     group: Group,
-    /// One decision a column, for the current row.
-    decisions: Vec<Decision>,
 }
 
 /// Consecutive rows of one place, and the next such rows of that place.
@@ -228,7 +225,7 @@ impl<'s> Worker<'s> {
     }
 
     fn decide_rows(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
-        let Worker { detail, buffers, known, nowhere, starts, decisions, .. } = self;
+        let Worker { detail, buffers, known, nowhere, starts, .. } = self;
         let mut start = 0;
         while start < decided.rows.len() {
             let row = &decided.octets[decided.rows.range(&decided.octets, start)];
@@ -236,7 +233,7 @@ impl<'s> Worker<'s> {
             let end = start + known.same_place(evaluator.isa, decided, start, starts);
             let mut run = RunOf { evaluator, rows: start..end, buffers, decided };
             match detail {
-                true => run.decide(known, decisions),
+                true => run.decide(known, starts),
                 false => run.answer(known),
             }
             start = end;
@@ -324,19 +321,27 @@ impl<'s> RunOf<'_, 's> {
         self.finish(known);
     }
 
-    /// Whole decisions.
-    fn decide(&mut self, known: &mut Known<'s>, decisions: &mut Vec<Decision>) {
+    /// Whole decisions. `starts` has where the targets begin, if that is known.
+    fn decide(&mut self, known: &mut Known<'s>, starts: &[u32]) {
         known.places.iter_mut().for_each(Place::begin);
-        for row in self.rows.clone() {
-            let octets = &self.decided.octets[self.decided.rows.range(&self.decided.octets, row)];
-            decisions.clear();
-            for (place, reading) in known.places.iter_mut().zip(&self.evaluator.readings) {
-                place.decide_row(reading.form, octets, self.buffers, decisions);
+        let (evaluator, buffers) = (self.evaluator, &mut *self.buffers);
+        let Decided { octets, rows: places, decisions, columns, .. } = &mut *self.decided;
+        let first = decisions.len();
+        match (places.lines(), &mut known.places[..]) {
+            (Some(lines), [place]) if starts.len() >= evaluator.blocks.min_rows() => {
+                let targets = Targets { octets, starts, ends: lines.ends(self.rows.clone()) };
+                place.decisions_of(evaluator, targets, buffers, decisions);
             }
-            for (column, decision) in self.decided.columns.iter_mut().zip(&*decisions) {
-                column.set(row, decision.verdict);
+            (_, all) => {
+                for row in self.rows.clone() {
+                    for (place, reading) in all.iter_mut().zip(&evaluator.readings) {
+                        place.decide_row(reading.form, &octets[places.range(octets, row)], buffers, decisions);
+                    }
+                }
             }
-            self.decided.decisions.extend_from_slice(decisions);
+        }
+        for (row, decisions) in self.rows.clone().zip(decisions[first..].chunks(columns.len().max(1))) {
+            columns.iter_mut().zip(decisions).for_each(|(column, decision)| column.set(row, decision.verdict));
         }
         self.finish(known);
         let bound_by = known.places.iter().flat_map(Place::bound_by).collect();

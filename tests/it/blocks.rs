@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use robosieve::agent::{Agent, LineToken};
 use robosieve::compile::Options;
+use robosieve::decision::Decision;
 use robosieve::dialect::{Dialect, RFC9309};
 use robosieve::io::lines::MappedLines;
 use robosieve::pipeline::{Blocks, Column, Decided, Evaluator, Sink, Summary, run};
@@ -24,12 +25,22 @@ use crate::pipeline::threads;
 struct Keep {
     rows: Vec<Vec<u8>>,
     columns: Vec<Vec<Column>>,
+    /// Whether decisions are asked for, and they.
+    detail: bool,
+    decisions: Vec<Vec<Decision>>,
 }
 
 impl Sink for Keep {
+    fn wants_decisions(&self) -> bool {
+        self.detail
+    }
+
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
         self.rows.extend((0..decided.row_count()).map(|row| decided.row(row).to_vec()));
         self.columns.push(decided.columns().to_vec());
+        if self.detail {
+            self.decisions.extend((0..decided.row_count()).map(|row| decided.decisions(row).to_vec()));
+        }
         Ok(())
     }
 }
@@ -44,8 +55,8 @@ fn agents() -> Vec<Agent> {
     ["*", "abot", "bbot"].map(|token| Agent::token(token).unwrap()).to_vec()
 }
 
-fn ask(store: &Store, agents: &[Agent], list: &[u8], isa: Isa, blocks: Blocks) -> (Keep, Summary) {
-    let mut keep = Keep::default();
+fn ask(store: &Store, agents: &[Agent], list: &[u8], isa: Isa, blocks: Blocks, detail: bool) -> (Keep, Summary) {
+    let mut keep = Keep { detail, ..Keep::default() };
     let evaluator = Evaluator::new(store, agents.to_vec()).with_isa(isa).with_blocks(blocks);
     let summary = run(&mut MappedLines::new(list), &evaluator, &mut keep, threads(1)).unwrap();
     (keep, summary)
@@ -76,11 +87,16 @@ fn difference(expected: &Keep, found: &Keep) -> Option<String> {
 /// Compiled in every way that blocks are asked in, the rows get what the backstop says of each.
 fn check(robots: &[u8], dialect: &Dialect, agents: &[Agent], list: &[u8]) -> Result<(), String> {
     let one_by_one = store(robots, *dialect, Options::default().with_rung(Some(Rung::Backstop)));
-    let (expected, expected_summary) = ask(&one_by_one, agents, list, Isa::PORTABLE, Blocks::Never);
+    let (expected, expected_summary) = ask(&one_by_one, agents, list, Isa::PORTABLE, Blocks::Never, true);
     for (rung, detail) in [(None, Detail::Verdicts), (Some(Rung::Dfa), Detail::Verdicts), (Some(Rung::Dfa), Detail::Rules)] {
         let store = store(robots, *dialect, Options::default().with_rung(rung).with_detail(detail));
         for isa in Isa::available() {
-            let (found, summary) = ask(&store, agents, list, isa, Blocks::Always);
+            let (decided, _) = ask(&store, agents, list, isa, Blocks::Always, true);
+            if let Some(row) = (0..expected.rows.len()).find(|&row| expected.decisions[row] != decided.decisions[row]) {
+                let (url, a, b) = (expected.rows[row].escape_ascii(), &expected.decisions[row], &decided.decisions[row]);
+                return Err(format!("{isa}, {rung:?}, {detail:?}, {}: row {row}, {url}: {a:?} one by one, {b:?} at once", dialect.name));
+            }
+            let (found, summary) = ask(&store, agents, list, isa, Blocks::Always, false);
             if let Some(difference) = difference(&expected, &found) {
                 return Err(format!("{isa}, {rung:?}, {detail:?}, {}: {difference}", dialect.name));
             }

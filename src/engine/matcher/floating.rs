@@ -89,9 +89,9 @@ struct Hit {
 }
 
 impl Floating {
-    /// The floating rules of `matcher`; `None` where there are none that blocks can be asked for.
-    pub(super) fn new(matcher: &Matcher<'_>) -> Option<Floating> {
-        let rules = floating_rules(matcher)?;
+    /// The floating rules of `matcher`, with the value of their rank for a level; `None` where there are none that blocks can be asked for.
+    pub(super) fn new(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Floating> {
+        let rules = floating_rules(matcher, value_of)?;
         let mut by_window: Vec<(u32, u32, Rule)> = rules
             .into_iter()
             .map(|mut rule| {
@@ -359,10 +359,9 @@ impl Rule {
 }
 
 /// The floating rules that can decide something, from the segment automaton. `None` where one of them has a second spelling.
-fn floating_rules(matcher: &Matcher<'_>) -> Option<Vec<Rule>> {
+fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Vec<Rule>> {
     let view = matcher.segments.as_ref()?;
     let needles = needle_octets(view)?;
-    let level = |rank: u32| matcher.rules.block.level(rank);
     let mut rules = Vec::new();
     // The segments on the way to each sequence that is under a floating root.
     let mut paths: Vec<Option<(usize, Vec<usize>)>> = vec![None; view.count(segments::SEQUENCE_COUNT)];
@@ -372,7 +371,7 @@ fn floating_rules(matcher: &Matcher<'_>) -> Option<Vec<Rule>> {
         while let Some((sequence, path)) = pending.pop() {
             let node = view.sequence(sequence)?;
             if node.match_count > 0 && !path.is_empty() {
-                let level = level(view.pool.get(node.matches)?)?;
+                let level = value_of(view.pool.get(node.matches)?)?;
                 rules.push(Rule::of(level, depth, &path, false, &needles));
             }
             for index in 0..node.child_count {
@@ -395,7 +394,7 @@ fn floating_rules(matcher: &Matcher<'_>) -> Option<Vec<Rule>> {
                 return None;
             }
             let path: Vec<usize> = path.iter().copied().chain([number]).collect();
-            rules.push(Rule::of(level(rank as u32)?, *depth, &path, true, &needles));
+            rules.push(Rule::of(value_of(rank as u32)?, *depth, &path, true, &needles));
         }
     }
     rules.retain(|rule| rule.level > 0);

@@ -153,7 +153,9 @@ impl<'p> Matcher<'p> {
         }
     }
 
-    fn decision(&self, rank: u32) -> Option<Decision> {
+    /// The decision by a rank that decides.
+    #[inline]
+    pub(crate) fn decision(&self, rank: u32) -> Option<Decision> {
         if rank == 0 {
             return Some(Decision::new(Verdict::Allow, Reason::NoRule));
         }
