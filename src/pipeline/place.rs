@@ -281,12 +281,7 @@ impl<'s> Place<'s> {
         let count = self.matchers.len();
         answers.resize_with(answers.len().max(count + 1), Answers::default);
         self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(matcher)));
-        for ((matcher, &slot), answers) in self.matchers.iter().zip(&self.slots).zip(&mut *answers) {
-            match workshop.prepared(slot, matcher, targets.len(), evaluator.blocks) {
-                Some(prepared) => prepared.ask(matcher, evaluator.isa, targets, scratch, block, answers),
-                None => answers.ask_each(targets, |raw| matcher.allows(raw, scratch)),
-            }
-        }
+        workshop.ask(&self.matchers, &self.slots, evaluator, targets, scratch, block, answers);
         // Who is not asked may still crawl robots.txt itself.
         let is_same = |standing: &Standing| matches!(standing.answer, Answer::Same(decision) if decision.verdict != Verdict::Allow);
         if self.standings.iter().any(is_same) {

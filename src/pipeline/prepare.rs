@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::Blocks;
+use super::{Blocks, Evaluator};
 use crate::engine::compile::with_ranks;
-use crate::engine::matcher::Matcher;
-use crate::engine::matcher::block::Prepared;
+use crate::engine::matcher::block::{Answers, BlockScratch, Member, Prepared, Targets, Together};
+use crate::engine::matcher::{Matcher, Scratch};
 use crate::engine::program::Program;
 
 /// Octets of prepared rule sets that a thread keeps.
@@ -19,6 +19,8 @@ pub(super) struct Workshop {
     known: Vec<Known>,
     /// The same with automata that know ranks, for decisions.
     ranked: Vec<Known>,
+    /// By the slots of matchers of one place, the search for all their floating rules.
+    groups: HashMap<Vec<u32>, Option<Together>>,
     len: usize,
 }
 
@@ -52,6 +54,46 @@ impl Workshop {
         self.known[slot as usize].made()
     }
 
+    /// Asks `matchers`, of one program, about `targets`: as many as can be together, each of the others by itself.
+    #[expect(clippy::too_many_arguments)]
+    pub(super) fn ask(
+        &mut self,
+        matchers: &[Matcher<'_>],
+        slots: &[u32],
+        evaluator: &Evaluator<'_>,
+        targets: Targets<'_>,
+        scratch: &mut Scratch,
+        block: &mut BlockScratch,
+        answers: &mut [Answers],
+    ) {
+        for (&slot, matcher) in slots.iter().zip(matchers) {
+            self.prepared(slot, matcher, targets.len(), evaluator.blocks);
+        }
+        let Workshop { known, groups, .. } = self;
+        let member = |index: usize| Some(Member { matcher: &matchers[index], prepared: known[slots[index] as usize].made()? });
+        let mut together: Vec<usize> = Vec::new();
+        if matchers.len() > 1 {
+            together.extend((0..matchers.len()).filter(|&index| member(index).is_some_and(|member| member.prepared.joins())));
+        }
+        let members: Vec<Member> = together.iter().filter_map(|&index| member(index)).collect();
+        let key = together.iter().map(|&index| slots[index]).collect();
+        match groups.entry(key).or_insert_with(|| Together::new(&members)) {
+            Some(group) => {
+                let mut outs: Vec<Answers> = together.iter().map(|&index| std::mem::take(&mut answers[index])).collect();
+                group.ask(&members, evaluator.isa, targets, scratch, block, &mut outs);
+                together.iter().zip(outs).for_each(|(&index, out)| answers[index] = out);
+            }
+            None => together.clear(),
+        }
+        for index in (0..matchers.len()).filter(|index| !together.contains(index)) {
+            let (matcher, answers) = (&matchers[index], &mut answers[index]);
+            match member(index) {
+                Some(Member { prepared, .. }) => prepared.ask(matcher, evaluator.isa, targets, scratch, block, answers),
+                None => answers.ask_each(targets, |raw| matcher.allows(raw, scratch)),
+            }
+        }
+    }
+
     /// What `matcher`, a rule set of `program`, needs for decisions, likewise: an automaton that knows ranks, made from the program.
     pub(super) fn ranked(
         &mut self,
@@ -74,6 +116,7 @@ impl Workshop {
         self.len += len;
         if self.len > MAX_LEN {
             self.known.iter_mut().chain(&mut self.ranked).for_each(|known| *known = Known::Asked(0));
+            self.groups.clear();
             self.len = 0;
         }
     }

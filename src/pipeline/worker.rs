@@ -173,6 +173,11 @@ impl<'s> Worker<'s> {
             known.enter(evaluator, row, Origin::of(row), false, &mut self.buffers);
         }
         let known = self.known[at].as_mut().expect("just made");
+        if !known.places[0].has_origin {
+            // A host that is none: the row looks like a URL, and has no origin.
+            RunOf { evaluator, rows: first..first + 1, buffers: &mut self.buffers, decided }.answer(known);
+            return first + 1;
+        }
         let count = known.same_place(evaluator.isa, decided, first, &mut self.starts);
         let run = self.runs.len() as u32;
         self.runs.push(Link { first: first as u32, count: count as u32, next: NONE });

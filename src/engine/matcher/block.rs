@@ -7,13 +7,12 @@
 //!              └──▶ floating: fingerprints over the block ──▶ hits ──▶ levels raised
 //! ```
 
-use super::floating::{Floating, Hits};
-use super::kernel::{Automaton, Kernel, StateId};
+use super::floating::{Floating, Hits, Rule, floating_rules};
+use super::kernel::{Automaton, Kernel, Of, StateId};
 use super::waves::{CHUNK, Lists, MARGIN, walk};
 use super::{Matcher, Scratch};
 use crate::engine::program::{Corrupt, Detail};
 use crate::engine::scan::{Isa, Task, Vector};
-use crate::target::form::TargetForm;
 
 /// Rows of one place: where each target begins and where the row ends.
 #[derive(Debug, Clone, Copy)]
@@ -43,29 +42,30 @@ impl<'a> Targets<'a> {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     kernel: Kernel,
+    /// Its floating rules, with states for levels, and the search for them.
+    rules: Vec<Rule>,
     floating: Option<Floating>,
 }
 
-/// Buffers for many rows at once.
+/// The search for the floating rules of several rule sets at once.
 #[derive(Debug)]
-pub(crate) struct BlockScratch {
-    narrow: Box<[u16; CHUNK]>,
-    wide: Box<[u32; CHUNK]>,
-    lists: Lists,
-    hits: Hits,
-    one_by_one: Vec<u16>,
+pub(crate) struct Together(Floating);
+
+/// A rule set, and what was prepared for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member<'a, 'p> {
+    pub(crate) matcher: &'a Matcher<'p>,
+    pub(crate) prepared: &'a Prepared,
 }
 
-impl Default for BlockScratch {
-    fn default() -> BlockScratch {
-        BlockScratch {
-            narrow: Box::new([0; CHUNK]),
-            wide: Box::new([0; CHUNK]),
-            lists: Lists::default(),
-            hits: Hits::default(),
-            one_by_one: Vec::new(),
-        }
-    }
+/// Buffers for many rows at once. Of states and lists there is one a member.
+#[derive(Debug, Default)]
+pub(crate) struct BlockScratch {
+    narrow: Vec<Box<[u16; CHUNK]>>,
+    wide: Vec<Box<[u32; CHUNK]>>,
+    lists: Lists,
+    hits: Hits,
+    one_by_one: Vec<Vec<u16>>,
 }
 
 /// The answers for rows: one bit each, 64 a word, and 0 behind the last row.
@@ -117,12 +117,21 @@ impl Prepared {
     }
 
     fn of(matcher: &Matcher<'_>, level_of: impl Fn(u32) -> Option<u32>, level_of_rank: impl Fn(u32) -> Option<u32>) -> Option<Prepared> {
-        let kernel = Kernel::new(matcher.dfa.as_ref()?, level_of)?;
-        let floating = match matcher.rules.block.floating_max {
-            0 => None,
-            _ => Some(Floating::new(matcher, level_of_rank)?),
+        let mut rules = match matcher.rules.block.floating_max {
+            0 => Vec::new(),
+            _ => floating_rules(matcher, level_of_rank)?,
         };
-        Some(Prepared { kernel, floating })
+        let kernel = Kernel::new(matcher.dfa.as_ref()?, rules.iter().map(|rule| rule.level).collect(), level_of)?;
+        for rule in &mut rules {
+            rule.level = kernel.final_state(rule.level)?;
+        }
+        let floating = if rules.is_empty() { None } else { Some(Floating::new(matcher.rules.form, &[&rules])?) };
+        Some(Prepared { kernel, rules, floating })
+    }
+
+    /// Whether it can be asked together with others.
+    pub(crate) fn joins(&self) -> bool {
+        matches!(self.kernel, Kernel::Narrow(_))
     }
 
     /// Brings what most walks begin with into the cache.
@@ -135,7 +144,7 @@ impl Prepared {
 
     /// Size in octets.
     pub(crate) fn octet_len(&self) -> usize {
-        self.kernel.octet_len()
+        self.kernel.octet_len() + self.floating.as_ref().map_or(0, |floating| 2 * floating.octet_len())
     }
 
     /// Asks `matcher`, for which this was prepared, about `targets`.
@@ -148,9 +157,7 @@ impl Prepared {
         block: &mut BlockScratch,
         answers: &mut Answers,
     ) {
-        answers.allow.clear();
-        answers.corrupt.clear();
-        isa.run(Ask { prepared: self, matcher, targets, scratch, block, out: answers });
+        ask(&[Member { matcher, prepared: self }], self.floating.as_ref(), isa, targets, scratch, block, std::slice::from_mut(answers));
     }
 
     /// Asks for the deciding ranks of `matcher`, of whose program this was prepared with ranks; [`NO_RANK`] where its octets changed.
@@ -163,69 +170,100 @@ impl Prepared {
         block: &mut BlockScratch,
         ranks: &mut Vec<u32>,
     ) {
-        ranks.clear();
-        isa.run(Ask { prepared: self, matcher, targets, scratch, block, out: ranks });
+        ask(&[Member { matcher, prepared: self }], self.floating.as_ref(), isa, targets, scratch, block, std::slice::from_mut(ranks));
     }
+}
+
+impl Together {
+    /// Of members that [join](Prepared::joins), in this order.
+    pub(crate) fn new(members: &[Member<'_, '_>]) -> Option<Together> {
+        let rules: Vec<&[Rule]> = members.iter().map(|member| &member.prepared.rules[..]).collect();
+        Floating::new(members.first()?.matcher.rules.form, &rules).map(Together)
+    }
+
+    /// Asks those members about `targets`; an answer each.
+    pub(crate) fn ask(
+        &self,
+        members: &[Member<'_, '_>],
+        isa: Isa,
+        targets: Targets<'_>,
+        scratch: &mut Scratch,
+        block: &mut BlockScratch,
+        answers: &mut [Answers],
+    ) {
+        ask(members, Some(&self.0), isa, targets, scratch, block, answers);
+    }
+}
+
+fn ask<O: Out>(
+    members: &[Member<'_, '_>],
+    floating: Option<&Floating>,
+    isa: Isa,
+    targets: Targets<'_>,
+    scratch: &mut Scratch,
+    block: &mut BlockScratch,
+    outs: &mut [O],
+) {
+    outs.iter_mut().for_each(O::clear);
+    isa.run(Ask { members, floating, targets, scratch, block, outs });
 }
 
 /// What stands for a rank that the octets can not tell.
 pub(crate) const NO_RANK: u32 = u32::MAX;
 
 struct Ask<'a, 'p, O> {
-    prepared: &'a Prepared,
-    matcher: &'a Matcher<'p>,
+    members: &'a [Member<'a, 'p>],
+    floating: Option<&'a Floating>,
     targets: Targets<'a>,
     scratch: &'a mut Scratch,
     block: &'a mut BlockScratch,
-    out: &'a mut O,
+    outs: &'a mut [O],
 }
 
 /// What is wanted of rows: verdicts, or ranks.
 trait Out {
-    /// Takes the states in which the walks of at most [`CHUNK`] rows ended, [`CHUNK`] of them, of which the first `rows` count.
-    fn take<V: Vector, S: StateId>(&mut self, vector: V, automaton: &Automaton<S>, states: &[S; CHUNK], rows: usize);
+    fn clear(&mut self);
 
-    /// A floating rule gives a row another level.
-    fn raise(&mut self, row: usize, level: u32);
+    /// Takes the states in which the walks of at most [`CHUNK`] rows ended, of which the first `rows` count.
+    fn take<V: Vector, S: StateId>(&mut self, vector: V, automaton: &Automaton<S>, states: &[S; CHUNK], rows: usize);
 
     /// Asks about one row.
     fn ask(&mut self, row: usize, matcher: &Matcher<'_>, raw: &[u8], scratch: &mut Scratch);
 }
 
 impl Out for Answers {
+    fn clear(&mut self) {
+        self.allow.clear();
+        self.corrupt.clear();
+    }
+
     #[inline(always)]
     fn take<V: Vector, S: StateId>(&mut self, vector: V, _: &Automaton<S>, states: &[S; CHUNK], rows: usize) {
         for states in states[..rows.next_multiple_of(64)].as_chunks::<64>().0 {
             self.allow.push(!vector.odd(&states.map(S::low)));
         }
-        if rows % 64 > 0 {
+        if !rows.is_multiple_of(64) {
             *self.allow.last_mut().expect("a word for the last rows") &= u64::MAX >> (64 - rows % 64);
         }
-    }
-
-    #[inline(always)]
-    fn raise(&mut self, row: usize, level: u32) {
-        self.set(row, level.is_multiple_of(2));
     }
 
     fn ask(&mut self, row: usize, matcher: &Matcher<'_>, raw: &[u8], scratch: &mut Scratch) {
         let answer = matcher.allows(raw, scratch);
         self.set(row, answer == Ok(true));
-        if answer.is_err() {
+        if answer.is_err() && !self.corrupt.contains(&(row as u32)) {
             self.corrupt.push(row as u32);
         }
     }
 }
 
 impl Out for Vec<u32> {
-    #[inline(always)]
-    fn take<V: Vector, S: StateId>(&mut self, _: V, automaton: &Automaton<S>, states: &[S; CHUNK], rows: usize) {
-        self.extend(states[..rows].iter().map(|&state| automaton.level(state)));
+    fn clear(&mut self) {
+        Vec::clear(self);
     }
 
     #[inline(always)]
-    fn raise(&mut self, row: usize, level: u32) {
-        self[row] = level;
+    fn take<V: Vector, S: StateId>(&mut self, _: V, automaton: &Automaton<S>, states: &[S; CHUNK], rows: usize) {
+        self.extend(states[..rows].iter().map(|&state| automaton.level(state)));
     }
 
     fn ask(&mut self, row: usize, matcher: &Matcher<'_>, raw: &[u8], scratch: &mut Scratch) {
@@ -238,18 +276,22 @@ impl<O: Out> Task for Ask<'_, '_, O> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) {
-        let Ask { prepared, matcher, targets, scratch, block, out } = self;
+        let Ask { members, floating, targets, scratch, block, outs } = self;
         let BlockScratch { narrow, wide, lists, hits, one_by_one } = block;
+        one_by_one.resize_with(one_by_one.len().max(members.len()), Vec::new);
+        let one_by_one = &mut one_by_one[..members.len()];
         let mut first = 0;
         for (starts, ends) in targets.starts.chunks(CHUNK).zip(targets.ends.chunks(CHUNK)) {
             let targets = Targets { starts, ends, ..targets };
-            let mut chunk = Chunk { form: matcher.rules.form, floating: prepared.floating.as_ref(), targets, first, hits, one_by_one };
-            match &prepared.kernel {
-                Kernel::Narrow(automaton) => chunk.decide(vector, automaton, narrow, lists, out),
-                Kernel::Wide(automaton) => chunk.decide(vector, automaton, wide, lists, out),
+            let mut chunk = Chunk { members, floating, targets, hits, one_by_one };
+            match members {
+                [Member { prepared: Prepared { kernel: Kernel::Wide(_), .. }, .. }] => chunk.decide(vector, wide, lists, outs),
+                _ => chunk.decide(vector, narrow, lists, outs),
             }
-            for &row in one_by_one.iter() {
-                out.ask(first + usize::from(row), matcher, targets.raw(usize::from(row)), scratch);
+            for ((member, out), rows) in members.iter().zip(&mut *outs).zip(&*one_by_one) {
+                for &row in rows {
+                    out.ask(first + usize::from(row), member.matcher, targets.raw(usize::from(row)), scratch);
+                }
             }
             first += starts.len();
         }
@@ -257,47 +299,45 @@ impl<O: Out> Task for Ask<'_, '_, O> {
 }
 
 /// At most [`CHUNK`] rows.
-struct Chunk<'a> {
-    form: &'static TargetForm,
+struct Chunk<'a, 'p> {
+    members: &'a [Member<'a, 'p>],
     floating: Option<&'a Floating>,
     targets: Targets<'a>,
-    /// The number of the first row among all.
-    first: usize,
     hits: &'a mut Hits,
-    one_by_one: &'a mut Vec<u16>,
+    /// Rows that are asked one by one, a list a member.
+    one_by_one: &'a mut [Vec<u16>],
 }
 
-impl Chunk<'_> {
+impl Chunk<'_, '_> {
     #[inline(always)]
-    fn decide<V: Vector, S: StateId>(
-        &mut self,
-        vector: V,
-        automaton: &Automaton<S>,
-        states: &mut [S; CHUNK],
-        lists: &mut Lists,
-        out: &mut impl Out,
-    ) {
+    fn decide<V: Vector, S: StateId>(&mut self, vector: V, states: &mut Vec<Box<[S; CHUNK]>>, lists: &mut Lists, outs: &mut [impl Out])
+    where
+        Kernel: Of<S>,
+    {
+        states.resize_with(states.len().max(self.members.len()), || Box::new([S::default(); CHUNK]));
+        let states = &mut states[..self.members.len()];
         let Targets { octets, starts, ends } = self.targets;
         // Rows too near the end of the octets are asked one by one.
         let walked = ends.partition_point(|&end| end as usize + MARGIN <= octets.len());
-        walk(vector, automaton, octets, &starts[..walked], states, lists);
-        states[walked..starts.len()].fill(automaton.slow);
-        self.one_by_one.clear();
-        for (row, &state) in states[..starts.len()].iter().enumerate() {
-            if state == automaton.slow {
-                self.one_by_one.push(row as u16);
+        for ((member, states), one_by_one) in self.members.iter().zip(&mut *states).zip(&mut *self.one_by_one) {
+            let automaton = member.prepared.kernel.automaton();
+            walk(vector, automaton, octets, &starts[..walked], states, lists);
+            states[walked..starts.len()].fill(automaton.slow);
+            one_by_one.clear();
+            let is_slow = |&(_, state): &(usize, &S)| *state == automaton.slow;
+            one_by_one.extend(states[..starts.len()].iter().enumerate().filter(is_slow).map(|(row, _)| row as u16));
+            let form = member.matcher.rules.form;
+            if form.exempts_as_written() {
+                let is_exempt = |&row: &usize| form.is_exempt_as_written(self.targets.raw(row));
+                one_by_one.extend((0..walked).filter(is_exempt).map(|row| row as u16));
             }
         }
-        if self.form.exempts_as_written() {
-            let is_exempt = |&row: &usize| self.form.is_exempt_as_written(self.targets.raw(row));
-            self.one_by_one.extend((0..walked).filter(is_exempt).map(|row| row as u16));
-        }
-        out.take(vector, automaton, states, starts.len());
         if let Some(floating) = self.floating {
-            let levels = |row: usize| if states[row] < automaton.slow { automaton.level(states[row]) } else { u32::MAX };
             let targets = Targets { octets, starts: &starts[..walked], ends: &ends[..walked] };
-            let first = self.first;
-            floating.raise(vector, &targets, levels, self.hits, |row, level| out.raise(first + row, level), self.one_by_one);
+            floating.raise(vector, &targets, states, self.hits, self.one_by_one);
+        }
+        for ((member, states), out) in self.members.iter().zip(states).zip(outs) {
+            out.take(vector, member.prepared.kernel.automaton(), states, starts.len());
         }
     }
 }

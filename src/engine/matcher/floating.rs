@@ -9,11 +9,18 @@
 //! Lines with an octet on which canonicalising is not the identity, or with a fragment, are asked one by one if a floating rule could still change their
 //! verdict; so are lines on which too many rules had to be looked at, since looking closer is not linear and the segment automaton is.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use super::Matcher;
 use super::block::Targets;
+use super::kernel::StateId;
+use super::waves::CHUNK;
 use crate::engine::program::segments;
 use crate::engine::program::view::SegmentsView;
 use crate::engine::scan::{Buckets, Members, Vector};
+use crate::target::form::TargetForm;
 
 /// Octets of a window that the tables look at.
 const WINDOW_LEN: usize = 3;
@@ -22,7 +29,7 @@ const ONE_SET: usize = 16;
 /// Windows beyond which hits are no longer rare.
 const MAX_WINDOWS: usize = 256;
 /// Rules that are looked at on one line at most; where there are more it is asked by itself.
-const LOOKS: u32 = 32;
+const LOOKS: u32 = 64;
 
 /// Entries of the table that tells false hits.
 const HASH_BITS: u32 = 10;
@@ -31,50 +38,71 @@ const HASHES: usize = 1 << HASH_BITS;
 /// How common octets are in targets, the most common first; what is not here is rare.
 const BY_FREQUENCY: &[u8] = b"eaiotrnsl/cdpmug-h.fb1y2w0v5k3_4=?6879x&jqSAzCPTDMRLBEINFGO";
 
-/// The floating rules of a rule set, ready for blocks.
+/// A floating rule of one rule set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    /// The level that it gives, or the final state of that.
+    pub(super) level: u32,
+    pattern: Pattern,
+}
+
+/// What a floating rule matches.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Pattern {
+    /// Where in a target it may begin: 0, or 1 behind the first `/`.
+    depth: usize,
+    segments: Vec<Vec<u8>>,
+    anchored: bool,
+}
+
+/// The floating rules of some rule sets, the *members*, ready for blocks.
 #[derive(Debug)]
 pub(super) struct Floating {
-    /// The highest level that one of them can give.
-    max_level: u32,
+    /// Of each member, the highest state that one of them can give.
+    maxima: Vec<u32>,
     sets: Vec<[Buckets; WINDOW_LEN]>,
     /// Octets on which canonicalising is not the identity, and `#`, but for line ends.
     special: Members,
     /// Windows of each bucket, eight a set: from where on in `windows`.
     buckets: Vec<u32>,
     windows: Vec<Window>,
-    rules: Vec<Rule>,
-    /// By a hash of three octets, the highest level of the windows that begin with them.
-    levels: Box<[u32; HASHES]>,
+    looks: Vec<Look>,
+    gifts: Vec<Gift>,
+    /// By a hash of three octets, the highest state that windows that begin with them can give anybody.
+    highest: Box<[u32; HASHES]>,
     /// Buckets with shorter windows.
     short: u16,
 }
 
-/// A window and the rules that have it.
-#[derive(Debug)]
+/// A window and the patterns that have it.
+#[derive(Debug, Clone)]
 struct Window {
     value: u32,
     mask: u32,
-    /// The highest level among its rules.
-    level: u32,
-    rules: std::ops::Range<u32>,
+    looks: Range<u32>,
+    highest: u32,
 }
 
-#[derive(Debug, Clone)]
-struct Rule {
-    level: u32,
-    /// Where in a target it may begin: 0, or 1 behind the first `/`.
-    depth: usize,
-    segments: Vec<Vec<u8>>,
-    anchored: bool,
-    /// Of the window: in which segment and where in it.
+/// A pattern, with its window: in which segment and where in it; and what it gives to whom.
+#[derive(Debug)]
+struct Look {
+    pattern: Pattern,
     segment: usize,
     offset: usize,
+    gifts: Range<u32>,
+}
+
+/// A member and the state that it gets.
+#[derive(Debug, Clone, Copy)]
+struct Gift {
+    member: u32,
+    state: u32,
 }
 
 /// What was found in a chunk, in buffers that outlive it.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
-    /// Rows whose level a floating rule could raise.
+    /// Rows that a floating rule could give another state.
     rows: Vec<u16>,
     hits: Vec<Hit>,
 }
@@ -89,45 +117,61 @@ struct Hit {
 }
 
 impl Floating {
-    /// The floating rules of `matcher`, with the value of their rank for a level; `None` where there are none that blocks can be asked for.
-    pub(super) fn new(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Floating> {
-        let rules = floating_rules(matcher, value_of)?;
-        let mut by_window: Vec<(u32, u32, Rule)> = rules
-            .into_iter()
-            .map(|mut rule| {
-                let (value, mask) = rule.choose_window()?;
-                Some((value, mask, rule))
-            })
-            .collect::<Option<_>>()?;
-        by_window.sort_by(|a, b| (a.0, a.1, b.2.level).cmp(&(b.0, b.1, a.2.level)));
-        let mut windows: Vec<Window> = Vec::new();
-        for (index, (value, mask, rule)) in by_window.iter().enumerate() {
-            match windows.last_mut().filter(|last| (last.value, last.mask) == (*value, *mask)) {
-                Some(last) => last.rules.end += 1,
-                None => windows.push(Window { value: *value, mask: *mask, level: rule.level, rules: index as u32..index as u32 + 1 }),
-            }
-        }
-        if windows.len() > MAX_WINDOWS {
-            return None;
-        }
-        let not_identity = matcher.rules.form.not_identity();
-        let is_special = |octet: u8| !matches!(octet, b'\n' | b'\r') && (octet == b'#' || not_identity.contains(octet));
+    /// The floating rules of `members`, whose levels are states; `None` where there are none, or none that blocks can be asked for.
+    pub(super) fn new(form: &TargetForm, members: &[&[Rule]]) -> Option<Floating> {
+        let is_special = |octet: u8| !matches!(octet, b'\n' | b'\r') && (octet == b'#' || form.not_identity().contains(octet));
         if (0x80..=0xFF).any(|octet| is_special(octet) != is_special(0xFF)) {
             return None;
         }
-        let rules: Vec<Rule> = by_window.into_iter().map(|(_, _, rule)| rule).collect();
         let mut floating = Floating {
-            max_level: rules.iter().map(|rule| rule.level).max()?,
+            maxima: members.iter().map(|rules| rules.iter().map(|rule| rule.level).max().unwrap_or(0)).collect(),
             sets: Vec::new(),
             special: Members::new(is_special),
             buckets: Vec::new(),
             windows: Vec::new(),
-            rules,
-            levels: Box::new([0; HASHES]),
+            looks: Vec::new(),
+            gifts: Vec::new(),
+            highest: Box::new([0; HASHES]),
             short: 0,
         };
+        let windows = floating.fill_windows(members)?;
         floating.fill_buckets(windows);
         Some(floating)
+    }
+
+    /// Size in octets.
+    pub(super) fn octet_len(&self) -> usize {
+        size_of_val(&*self.sets) + size_of_val(&*self.looks) * 3 + size_of_val(&*self.windows) + size_of_val(&*self.gifts) + HASHES * 4
+    }
+
+    /// Patterns by window, and windows.
+    fn fill_windows(&mut self, members: &[&[Rule]]) -> Option<Vec<Window>> {
+        let mut by_pattern: BTreeMap<&Pattern, Vec<Gift>> = BTreeMap::new();
+        for (member, rules) in (0..).zip(members) {
+            for rule in *rules {
+                by_pattern.entry(&rule.pattern).or_default().push(Gift { member, state: rule.level });
+            }
+        }
+        let mut by_window: Vec<_> = by_pattern
+            .into_iter()
+            .map(|(pattern, gifts)| {
+                let highest = gifts.iter().map(|gift| gift.state).max()?;
+                Some((pattern.window()?, Reverse(highest), pattern, gifts))
+            })
+            .collect::<Option<_>>()?;
+        by_window.sort_by(|a, b| (a.0.value, a.0.mask, a.1).cmp(&(b.0.value, b.0.mask, b.1)));
+        let mut windows: Vec<Window> = Vec::new();
+        for (chosen, Reverse(highest), pattern, gifts) in by_window {
+            let (look, gift) = (self.looks.len() as u32, self.gifts.len() as u32);
+            match windows.last_mut().filter(|last| (last.value, last.mask) == (chosen.value, chosen.mask)) {
+                Some(last) => last.looks.end += 1,
+                None => windows.push(Window { value: chosen.value, mask: chosen.mask, looks: look..look + 1, highest }),
+            }
+            let gifts_of = gift..gift + gifts.len() as u32;
+            self.gifts.extend(gifts);
+            self.looks.push(Look { pattern: pattern.clone(), segment: chosen.segment, offset: chosen.offset, gifts: gifts_of });
+        }
+        (1..=MAX_WINDOWS).contains(&windows.len()).then_some(windows)
     }
 
     fn fill_buckets(&mut self, windows: Vec<Window>) {
@@ -154,48 +198,75 @@ impl Floating {
                 if window.octet(WINDOW_LEN - 1).is_none() {
                     self.short |= 1 << bucket;
                 }
-                let level = &mut self.levels[hash(window.value)];
-                *level = window.level.max(*level);
+                let highest = &mut self.highest[hash(window.value)];
+                *highest = window.highest.max(*highest);
             }
             self.windows.extend(group);
         }
         self.buckets.push(self.windows.len() as u32);
     }
 
-    /// Looks for floating rules on every line and tells of each whose level they raise, in `raised`. Lines that have to be asked one by one go to `others`.
+    /// Looks for floating rules on every line and raises the states of those that they match, a list of states a member. Lines that have to be asked one by
+    /// one go to `others`, a list a member.
     #[inline(always)]
-    pub(super) fn raise<V: Vector>(
+    pub(super) fn raise<V: Vector, S: StateId>(
         &self,
         vector: V,
         targets: &Targets<'_>,
-        level_of: impl Fn(usize) -> u32,
+        states: &mut [Box<[S; CHUNK]>],
         found: &mut Hits,
-        mut raised: impl FnMut(usize, u32),
-        others: &mut Vec<u16>,
+        others: &mut [Vec<u16>],
     ) {
         let Hits { rows, hits } = found;
-        rows.resize(targets.len() + 1, 0);
-        let mut count = 0;
-        for row in 0..targets.len() {
-            rows[count] = row as u16;
-            count += usize::from(level_of(row) < self.max_level);
-        }
+        self.rows_in_question(targets.len(), states, rows);
         hits.clear();
-        for &row in &rows[..count] {
+        for &row in &*rows {
             if self.find(vector, targets, row, hits) {
+                self.ask_one_by_one(row, states, others);
+            }
+        }
+        self.drop_false(targets, states, hits);
+        let mut at = 0;
+        while at < hits.len() {
+            let row = hits[at].row;
+            let target = targets.raw(usize::from(row));
+            let mut budget = LOOKS;
+            while at < hits.len() && hits[at].row == row {
+                self.look(targets, target, &hits[at], states, &mut budget);
+                at += 1;
+            }
+            if budget == 0 {
+                self.ask_one_by_one(row, states, others);
+            }
+        }
+    }
+
+    /// The rows that a floating rule could give another state.
+    #[inline(always)]
+    fn rows_in_question<S: StateId>(&self, count: usize, states: &[Box<[S; CHUNK]>], rows: &mut Vec<u16>) {
+        rows.resize(CHUNK + 1, 0);
+        let mut listed = 0;
+        if let ([states], [highest]) = (states, &self.maxima[..]) {
+            for row in 0..count {
+                rows[listed] = row as u16;
+                listed += usize::from((states[row].index() as u32) < *highest);
+            }
+        } else {
+            for row in 0..count {
+                rows[listed] = row as u16;
+                let could = |(states, highest): (&Box<[S; CHUNK]>, &u32)| (states[row].index() as u32) < *highest;
+                listed += usize::from(states.iter().zip(&self.maxima).any(could));
+            }
+        }
+        rows.truncate(listed);
+    }
+
+    fn ask_one_by_one<S: StateId>(&self, row: u16, states: &[Box<[S; CHUNK]>], others: &mut [Vec<u16>]) {
+        for ((states, others), highest) in states.iter().zip(others).zip(&self.maxima) {
+            if (states[usize::from(row)].index() as u32) < *highest {
                 others.push(row);
             }
         }
-        self.drop_false(targets, &level_of, hits);
-        let mut line = Line::default();
-        for hit in hits.iter() {
-            if line.row != Some(hit.row) {
-                line.finish(&mut raised, others);
-                line = Line::new(targets, hit.row, level_of(usize::from(hit.row)));
-            }
-            self.look(&mut line, targets.octets, hit);
-        }
-        line.finish(&mut raised, others);
     }
 
     /// Finds places on a line; says whether it has a special octet.
@@ -223,45 +294,59 @@ impl Floating {
         special != 0
     }
 
-    /// Drops hits whose three octets begin no window that could raise the level, without a branch.
+    /// Drops hits whose three octets begin no window that could raise a state, without a branch.
     #[inline(always)]
-    fn drop_false(&self, targets: &Targets<'_>, level_of: impl Fn(usize) -> u32, hits: &mut Vec<Hit>) {
+    fn drop_false<S: StateId>(&self, targets: &Targets<'_>, states: &[Box<[S; CHUNK]>], hits: &mut Vec<Hit>) {
+        let only = if let [states] = states { Some(states) } else { None };
         let mut count = 0;
         for at in 0..hits.len() {
             let hit = hits[at];
             let octets = targets.octets[hit.place as usize..].first_chunk::<4>().map_or(0, |octets| u32::from_le_bytes(*octets));
-            let is_higher = self.levels[hash(octets)] > level_of(usize::from(hit.row));
+            let state = only.map_or(0, |states| states[usize::from(hit.row) % CHUNK].index() as u32);
             hits[count] = hit;
-            count += usize::from(is_higher | (hit.bits & self.short != 0));
+            count += usize::from((self.highest[hash(octets)] > state) | (hit.bits & self.short != 0));
         }
         hits.truncate(count);
     }
 
     #[inline(always)]
-    fn look(&self, line: &mut Line<'_>, octets: &[u8], hit: &Hit) {
+    fn look<S: StateId>(&self, targets: &Targets<'_>, target: &[u8], hit: &Hit, states: &mut [Box<[S; CHUNK]>], budget: &mut u32) {
         let place = hit.place as usize;
-        let Some(word) = octets[place..].first_chunk::<4>().map(|octets| u32::from_le_bytes(*octets)) else { return };
+        let Some(word) = targets.octets[place..].first_chunk::<4>().map(|octets| u32::from_le_bytes(*octets)) else { return };
+        let start = targets.starts[usize::from(hit.row)] as usize;
         let mut bits = hit.bits;
         while bits != 0 {
             let bucket = bits.trailing_zeros() as usize;
             bits &= bits - 1;
             for window in &self.windows[self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize] {
-                if word & window.mask == window.value && window.level > line.level {
-                    self.look_at_rules(line, window, place);
+                if word & window.mask == window.value {
+                    self.look_closer(window, target, place - start, usize::from(hit.row), states, budget);
                 }
             }
         }
     }
 
-    fn look_at_rules(&self, line: &mut Line<'_>, window: &Window, place: usize) {
-        for rule in &self.rules[window.rules.start as usize..window.rules.end as usize] {
-            if rule.level <= line.level {
-                return;
+    fn look_closer<S: StateId>(
+        &self,
+        window: &Window,
+        target: &[u8],
+        place: usize,
+        row: usize,
+        states: &mut [Box<[S; CHUNK]>],
+        budget: &mut u32,
+    ) {
+        for look in &self.looks[window.looks.start as usize..window.looks.end as usize] {
+            let gifts = &self.gifts[look.gifts.start as usize..look.gifts.end as usize];
+            let is_higher = |gift: &&Gift| states[gift.member as usize][row].index() < gift.state as usize;
+            if gifts.iter().find(is_higher).is_none() || *budget == 0 {
+                continue;
             }
-            line.looks += 1;
-            if line.looks <= LOOKS && rule.matches_at(line.target, place - line.start) {
-                line.level = rule.level;
-                return;
+            *budget -= 1;
+            if look.matches_at(target, place) {
+                for gift in gifts {
+                    let state = &mut states[gift.member as usize][row];
+                    *state = (*state).max(S::of(gift.state as usize).expect("a state of the automaton"));
+                }
             }
         }
     }
@@ -273,32 +358,12 @@ fn hash(octets: u32) -> usize {
     ((octets & 0xFF_FFFF).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
 }
 
-/// A line whose hits are looked at.
-#[derive(Default)]
-struct Line<'a> {
-    row: Option<u16>,
-    start: usize,
-    target: &'a [u8],
-    level: u32,
-    before: u32,
-    looks: u32,
-}
-
-impl<'a> Line<'a> {
-    fn new(targets: &Targets<'a>, row: u16, level: u32) -> Line<'a> {
-        let start = targets.starts[usize::from(row)] as usize;
-        Line { row: Some(row), start, target: targets.raw(usize::from(row)), level, before: level, looks: 0 }
-    }
-
-    #[inline(always)]
-    fn finish(&self, raised: &mut impl FnMut(usize, u32), others: &mut Vec<u16>) {
-        let Some(row) = self.row else { return };
-        if self.looks > LOOKS {
-            others.push(row);
-        } else if self.level != self.before {
-            raised(usize::from(row), self.level);
-        }
-    }
+/// A window of a pattern: its octets as a number, and which count.
+struct Chosen {
+    value: u32,
+    mask: u32,
+    segment: usize,
+    offset: usize,
 }
 
 impl Window {
@@ -307,9 +372,9 @@ impl Window {
     }
 }
 
-impl Rule {
-    /// The rarest window of at most four octets: its octets as a number, and which count.
-    fn choose_window(&mut self) -> Option<(u32, u32)> {
+impl Pattern {
+    /// The rarest window, of at most four octets.
+    fn window(&self) -> Option<Chosen> {
         let rarity = |octet: u8| BY_FREQUENCY.iter().position(|&known| known == octet).unwrap_or(BY_FREQUENCY.len()) as u32;
         let mut best: Option<((usize, u32), usize, usize)> = None;
         for (segment, octets) in self.segments.iter().enumerate() {
@@ -317,35 +382,21 @@ impl Rule {
                 let window = &octets[offset..octets.len().min(offset + WINDOW_LEN)];
                 // Longer windows first, then those of rare octets.
                 let score = (window.len(), window.iter().map(|&octet| rarity(octet)).sum::<u32>());
-                if window.iter().all(u8::is_ascii) && best.is_none_or(|(known, ..)| score > known) {
+                if window.is_ascii() && best.is_none_or(|(known, ..)| score > known) {
                     best = Some((score, segment, offset));
                 }
             }
         }
         let (_, segment, offset) = best?;
-        (self.segment, self.offset) = (segment, offset);
         let window = &self.segments[segment][offset..];
         let len = window.len().min(4);
         let (mut value, mut mask) = ([0; 4], [0; 4]);
         value[..len].copy_from_slice(&window[..len]);
         mask[..len].fill(0xFF);
-        Some((u32::from_le_bytes(value), u32::from_le_bytes(mask)))
+        Some(Chosen { value: u32::from_le_bytes(value), mask: u32::from_le_bytes(mask), segment, offset })
     }
 
-    /// Whether the rule matches `target`, in which its window stands at `place`.
-    fn matches_at(&self, target: &[u8], place: usize) -> bool {
-        let segment = &self.segments[self.segment];
-        let Some(start) = place.checked_sub(self.offset).filter(|&start| start >= self.depth) else { return false };
-        if !target[start..].starts_with(segment) {
-            return false;
-        }
-        if self.segments.len() == 1 {
-            return !self.anchored || start + segment.len() == target.len();
-        }
-        self.matches(target)
-    }
-
-    /// Whether the rule matches `target`: each segment leftmost.
+    /// Whether it matches `target`: each segment leftmost.
     fn matches(&self, target: &[u8]) -> bool {
         let mut from = self.depth;
         let (last, but_last) = self.segments.split_last().expect("a floating rule has segments");
@@ -358,8 +409,25 @@ impl Rule {
     }
 }
 
+impl Look {
+    /// Whether the pattern matches `target`, in which its window stands at `place`.
+    #[inline]
+    fn matches_at(&self, target: &[u8], place: usize) -> bool {
+        let Look { pattern, segment, offset, .. } = self;
+        let octets = &pattern.segments[*segment];
+        let Some(start) = place.checked_sub(*offset).filter(|&start| start >= pattern.depth) else { return false };
+        if !target.get(start..).is_some_and(|rest| rest.starts_with(octets)) {
+            return false;
+        }
+        match pattern.segments.len() {
+            1 => !pattern.anchored || start + octets.len() == target.len(),
+            _ => pattern.matches(target),
+        }
+    }
+}
+
 /// The floating rules that can decide something, from the segment automaton. `None` where one of them has a second spelling.
-fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Vec<Rule>> {
+pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Vec<Rule>> {
     let view = matcher.segments.as_ref()?;
     let needles = needle_octets(view)?;
     let mut rules = Vec::new();
@@ -404,7 +472,7 @@ fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) 
 impl Rule {
     fn of(level: u32, depth: usize, path: &[usize], anchored: bool, needles: &[Vec<u8>]) -> Rule {
         let segments = path.iter().map(|&needle| needles[needle].clone()).collect();
-        Rule { level, depth, segments, anchored, segment: 0, offset: 0 }
+        Rule { level, pattern: Pattern { depth, segments, anchored } }
     }
 }
 

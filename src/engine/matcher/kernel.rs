@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * A state is where its row begins. Rows are an odd number of entries long and finals lie so that the parity of a final is that of its level: the
-//!   lowest bit of where a walk ended is the verdict.
+//!   lowest bit of where a walk ended is the verdict. And finals lie in order of their levels: which of two is higher, their numbers tell.
 //! * A walk that is over stays where it is, so a few steps can be made for every line without asking.
 //! * LF and CR are ends of a target, so the walk needs no length.
 //! * The first two octets behind the `/` are one look-up.
@@ -93,6 +93,8 @@ pub(super) struct Automaton<S> {
     pub(super) slow: S,
     pub(super) live: S,
     pub(super) chains: Vec<Chain<S>>,
+    /// The final state of each level, in order of both.
+    finals: Vec<(u32, S)>,
     /// The entry of a row that is no state.
     extra: usize,
     /// Octets that lead to the slow state.
@@ -107,12 +109,21 @@ pub(super) enum Kernel {
 }
 
 impl Kernel {
-    /// A copy of `dfa`; `level_of` tells the level of a value. `None` if the automaton is not one that the walk can use.
-    pub(super) fn new(dfa: &DfaView<'_>, level_of: impl Fn(u32) -> Option<u32>) -> Option<Kernel> {
-        let plan = Plan::new(dfa, level_of)?;
+    /// A copy of `dfa`, with final states for `levels` as well; `level_of` tells the level of a value. `None` if the automaton is not one that the walk can
+    /// use.
+    pub(super) fn new(dfa: &DfaView<'_>, levels: Vec<u32>, level_of: impl Fn(u32) -> Option<u32>) -> Option<Kernel> {
+        let plan = Plan::new(dfa, levels, level_of)?;
         match plan.row_count() * plan.stride <= usize::from(u16::MAX) {
             true => plan.build(dfa).map(Kernel::Narrow),
             false => plan.build(dfa).map(Kernel::Wide),
+        }
+    }
+
+    /// The final state of a level.
+    pub(super) fn final_state(&self, level: u32) -> Option<u32> {
+        match self {
+            Kernel::Narrow(automaton) => automaton.final_state(level),
+            Kernel::Wide(automaton) => automaton.final_state(level),
         }
     }
 
@@ -125,7 +136,38 @@ impl Kernel {
     }
 }
 
+/// A kernel that is known to have states of one width.
+pub(super) trait Of<S> {
+    fn automaton(&self) -> &Automaton<S>;
+}
+
+impl Of<u16> for Kernel {
+    #[inline(always)]
+    fn automaton(&self) -> &Automaton<u16> {
+        match self {
+            Kernel::Narrow(automaton) => automaton,
+            Kernel::Wide(_) => unreachable!("a wide kernel is asked alone"),
+        }
+    }
+}
+
+impl Of<u32> for Kernel {
+    #[inline(always)]
+    fn automaton(&self) -> &Automaton<u32> {
+        match self {
+            Kernel::Wide(automaton) => automaton,
+            Kernel::Narrow(_) => unreachable!("a narrow kernel is asked with narrow states"),
+        }
+    }
+}
+
 impl<S: StateId> Automaton<S> {
+    /// The final state of a level.
+    fn final_state(&self, level: u32) -> Option<u32> {
+        let at = self.finals.binary_search_by_key(&level, |(known, _)| *known).ok()?;
+        Some(self.finals[at].1.index() as u32)
+    }
+
     /// The level of a final state.
     #[inline(always)]
     pub(super) fn level(&self, state: S) -> u32 {
@@ -198,7 +240,7 @@ struct Piece {
 }
 
 impl Plan {
-    fn new(dfa: &DfaView<'_>, level_of: impl Fn(u32) -> Option<u32>) -> Option<Plan> {
+    fn new(dfa: &DfaView<'_>, mut final_levels: Vec<u32>, level_of: impl Fn(u32) -> Option<u32>) -> Option<Plan> {
         let class_count = dfa.stride as usize;
         let mut plan = Plan {
             class_count,
@@ -214,7 +256,7 @@ impl Plan {
         let depths = chain_depths(dfa)?;
         let specials: Vec<_> = (0..dfa.special_count).map(|index| dfa.special(index)).collect::<Option<_>>()?;
         let levels = specials.iter().map(|special| level_of(special.value)).collect::<Option<Vec<_>>>()?;
-        let mut final_levels: Vec<u32> = levels.clone();
+        final_levels.extend(&levels);
         final_levels.sort_unstable();
         final_levels.dedup();
         for level in final_levels {
@@ -296,6 +338,7 @@ impl Plan {
             slow: state(self.finals.len())?,
             live: state(self.first_live())?,
             chains: self.chains.iter().enumerate().map(|(index, piece)| self.chain(index, piece, number)).collect::<Option<_>>()?,
+            finals: self.finals.iter().enumerate().filter_map(|(row, level)| Some(((*level)?, state(row)?))).collect(),
             extra: self.stride - 1,
             slow_class: dfa::CLASS_SLOW,
         };
