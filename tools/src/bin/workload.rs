@@ -126,7 +126,10 @@ fn write(workload: &Workload, folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
+    use crate::workload::group_ranges;
 
     fn parsed(line: &str) -> Result<(Shape, PathBuf), String> {
         parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -168,5 +171,67 @@ mod tests {
         assert_eq!(written("urls.txt"), workload.urls);
         assert!(workload.policies.iter().all(|policy| written(&format!("robots/{}", policy.host)) == policy.robots));
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn policy(name: &str) -> String {
+        let shape = Shape { rows: 0, ..Shape::class(name).unwrap() };
+        generate(&shape).policies.remove(0).robots
+    }
+
+    fn count(text: &str, is: impl Fn(&str) -> bool) -> usize {
+        text.lines().filter(|line| is(line)).count()
+    }
+
+    #[test]
+    fn classes_are_as_large_as_they_say() {
+        for (name, rules, groups, stars) in [("S", 6, 1, 0), ("M", 60, 4, 12), ("L", 1_000, 30, 297), ("R", 5_500, 1, 0)] {
+            let text = policy(name);
+            let is_rule = |line: &str| line.starts_with("Allow: ") || line.starts_with("Disallow: ");
+            assert_eq!(count(&text, is_rule), rules, "{name}");
+            assert_eq!(count(&text, |line| line.starts_with("User-agent: ")), groups, "{name}");
+            assert_eq!(count(&text, |line| is_rule(line) && line.contains('*')), stars, "{name}");
+        }
+        assert_eq!(Shape::class("X"), None);
+    }
+
+    #[test]
+    fn groups_hold_all_rules() {
+        for (rules, groups) in [(6, 1), (60, 4), (1_000, 30), (10, 2), (3, 3), (0, 2), (40, 100)] {
+            let ranges = group_ranges(rules, groups);
+            assert_eq!((ranges[0].start, ranges[groups - 1].end), (0, rules));
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+        }
+    }
+
+    #[test]
+    fn patterns_are_distinct() {
+        let text = policy("R");
+        let rules: HashSet<&str> = text.lines().filter_map(|line| line.split_once("llow: ")).map(|(_, value)| value).collect();
+        assert_eq!(rules.len(), 5_500);
+    }
+
+    #[test]
+    fn a_seed_is_a_workload() {
+        let shape = Shape { rows: 500, origins: 7, run: 3, ..Shape::class("M").unwrap() };
+        let workload = generate(&shape);
+        assert_eq!(workload, generate(&shape));
+        assert_ne!(workload, generate(&Shape { seed: 2, ..shape.clone() }));
+        assert_eq!((workload.policies.len(), workload.urls.lines().count()), (7, 500));
+        let hosts: HashSet<&str> = workload.policies.iter().map(|policy| policy.host.as_str()).collect();
+        assert_eq!(hosts.len(), 7);
+        assert!(workload.urls.lines().all(|url| hosts.contains(url.split('/').nth(2).unwrap())));
+    }
+
+    #[test]
+    fn urls_look_like_urls() {
+        let urls = generate(&Shape { rows: 20_000, ..Shape::class("M").unwrap() }).urls;
+        let mean = urls.len() / 20_000;
+        assert!((60..=90).contains(&mean), "{mean} octets a row");
+        let url = |line: &str| {
+            line.starts_with("https://www.shop.example/") && line.bytes().all(|octet| octet.is_ascii_graphic()) && !line.contains('*')
+        };
+        assert_eq!(urls.lines().find(|line| !url(line)), None);
+        let distinct: HashSet<&str> = urls.lines().collect();
+        assert!(distinct.len() > 17_000, "{}", distinct.len());
     }
 }
