@@ -13,11 +13,11 @@ use robosieve::store::Store;
 use robosieve::store::map::Octets;
 use robosieve_peers::clock::{Contestant, take_turns};
 use robosieve_peers::corpus::{Corpus, row_count};
-use robosieve_peers::policy::{self, Held, ONE};
+use robosieve_peers::policy::{self, Held, ONE, floor};
 
 use crate::Plan;
 use crate::report::{Report, Target, grouped};
-use crate::single::{evaluate, floor, ns, touched};
+use crate::single::{evaluate, ns, touched};
 
 /// A list and a store of policies.
 pub struct Setting {

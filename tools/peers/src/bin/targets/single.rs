@@ -15,7 +15,7 @@ use robosieve::store::map::{Octets, open};
 use robosieve_peers::clock::{Contestant, Times, short, take_turns};
 use robosieve_peers::corpus::{Corpus, row_count};
 use robosieve_peers::peer::{Peer, Rows};
-use robosieve_peers::policy::{self, Held, Kept, ONE};
+use robosieve_peers::policy::{self, Held, Kept, ONE, floor};
 
 use crate::report::{Report, Target, grouped};
 use crate::{Part, Plan};
@@ -89,11 +89,6 @@ pub fn touched(path: &Path) -> io::Result<Octets> {
     let octets = open(path)?;
     std::hint::black_box(octets.as_slice().chunks(4096).map(|page| u64::from(page[0])).sum::<u64>());
     Ok(octets)
-}
-
-/// The rows of a mapped list, found by the code that evaluation uses, and nothing else.
-pub fn floor(octets: &[u8]) -> u64 {
-    row_count(octets)
 }
 
 /// A run over a mapped list on one thread.
