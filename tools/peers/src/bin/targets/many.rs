@@ -94,7 +94,7 @@ pub fn mixed(corpus: &Corpus, plan: &Plan, report: &mut Report) -> io::Result<()
 /// The hosts of a store, numbered.
 fn hosts(store: &Store) -> HashMap<&[u8], u32> {
     let origins = store.origins().map(|origin| origin.expect("a sound store").key());
-    origins.map(|key| host(key)).zip(0..).collect()
+    origins.map(host).zip(0..).collect()
 }
 
 /// What stands between `://` and the next `/`.
