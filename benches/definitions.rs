@@ -16,9 +16,10 @@ use robosieve::dialect::RFC9309;
 use robosieve::io::arrow::boolean_array;
 use robosieve::io::lines::MappedLines;
 use robosieve::matcher::{Matcher, Scratch};
-use robosieve::pipeline::{Decided, Discard, Evaluator, Sink, Summary, Tally, run};
+use robosieve::pipeline::{Decided, Discard, Evaluator, Sink, Summary, Tally, count_rows, run};
 use robosieve::policy::Policy;
 use robosieve::program::Program;
+use robosieve::scan::Isa;
 use robosieve::store::Store;
 use robosieve::url::Url;
 
@@ -78,6 +79,14 @@ fn evaluate(criterion: &mut Criterion, definition: &Definition, input: &Input, s
     let summary = once();
     check(definition, &summary);
     time(criterion, definition, Throughput::Elements(summary.rows), once);
+}
+
+/// The rows of the list found, and nothing else: what the other figures are to be seen beside.
+fn floor(criterion: &mut Criterion, definition: &Definition, input: &Input) {
+    let once = || count_rows(&mut MappedLines::new(&input.list), Isa::best()).expect("rows in memory");
+    let rows = once();
+    assert_eq!(vec![rows], definition.numbers("rows"), "{}: rows", definition.text("name"));
+    time(criterion, definition, Throughput::Elements(rows), once);
 }
 
 fn arrow_columns(criterion: &mut Criterion, definition: &Definition, input: &Input) {
@@ -148,6 +157,7 @@ fn definitions(criterion: &mut Criterion) {
         }
         let Some(input) = definition.input() else { continue };
         match definition.text("kind") {
+            "floor" => floor(criterion, &definition, &input),
             "evaluate" => evaluate(criterion, &definition, &input, &mut Discard),
             "decide" => evaluate(criterion, &definition, &input, &mut WithRules),
             "arrow" => arrow_columns(criterion, &definition, &input),

@@ -13,9 +13,10 @@ use robosieve::decision::Verdict;
 use robosieve::dialect::RFC9309;
 use robosieve::io::directory::add_directory;
 use robosieve::io::lines::MappedLines;
-use robosieve::pipeline::{Decided, Evaluator, Sink, Source, Summary, run};
+use robosieve::pipeline::{Decided, Evaluator, Sink, Source, Summary, count_rows, run};
 use robosieve::policy::Policy;
 use robosieve::program::{Program, Rung};
+use robosieve::scan::Isa;
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
 use robosieve::url::Url;
@@ -186,7 +187,7 @@ impl Judge<'_> {
 
 /// The rows of a list in memory, found by the code that evaluation uses, and nothing else.
 pub fn floor(octets: &[u8]) -> u64 {
-    crate::corpus::row_count(octets)
+    count_rows(&mut MappedLines::new(octets), Isa::best()).expect("rows in memory")
 }
 
 /// Every file of a folder with its octets, in order of name.

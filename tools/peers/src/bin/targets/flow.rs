@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use robosieve::agent::Agent;
 use robosieve::io::lines::{MappedLines, StreamedLines};
 use robosieve::pipeline::{Discard, Evaluator};
+use robosieve::scan::Isa;
 use robosieve_peers::clock::{Contestant, Times, take_turns};
 use robosieve_peers::corpus::Corpus;
 use robosieve_peers::policy::{self, ONE, WithRules};
@@ -47,7 +48,7 @@ fn distinct_agents(corpus: &Corpus, plan: &Plan, report: &mut Report) -> io::Res
     report.line(what, times[0].over(1, &passes, 1), Target::AtMost(0.45));
     report.note(&ns(&[("one pass", &times[0], setting.rows), ("27 passes", &passes, setting.rows)]));
     if plan.check {
-        setting.check(what, all.agents(), false, report);
+        setting.check(what, &all, false, report);
     }
     Ok(())
 }
@@ -65,7 +66,7 @@ fn shared_agents(file: &str, corpus: &Corpus, plan: &Plan, report: &mut Report) 
     report.line(&what, times[0].over(1, &times[1], 1), Target::AtMost(2.2));
     report.note(&ns(&[("20 agents", &times[0], setting.rows), ("one", &times[1], setting.rows)]));
     if plan.check {
-        setting.check(&what, all.agents(), false, report);
+        setting.check(&what, &all, false, report);
     }
     Ok(())
 }
@@ -171,8 +172,35 @@ pub fn rules(corpus: &Corpus, plan: &Plan, report: &mut Report) -> io::Result<()
         report.line(&what, times[1].over(1, &times[0], 1), Target::AtMost(limit));
         report.note(&ns(&[("verdicts", &times[0], rows), ("with rules", &times[1], rows)]));
         if plan.check {
-            setting.check(&what, evaluator.agents(), true, report);
+            setting.check(&what, &evaluator, true, report);
         }
+    }
+    Ok(())
+}
+
+/// Narrower instruction sets over the widest.
+pub fn isa(corpus: &Corpus, plan: &Plan, report: &mut Report) -> io::Result<()> {
+    let named = ["avx512", "avx2", "portable"].map(Isa::by_name);
+    let [Some(avx512), Some(avx2), Some(portable)] = named else {
+        report.note("instruction sets: not measured, this processor has no AVX-512 to compare with");
+        return Ok(());
+    };
+    for file in ["bench-S", "bench-M", "bench-L", "bench-R3"] {
+        let setting = Setting::new(corpus, file, plan.rows)?;
+        let with = |isa| Evaluator::new(&setting.store, policy::agents(["*"])).with_isa(isa);
+        let evaluators = [avx512, avx2, portable].map(with);
+        let octets = setting.repeated.as_slice();
+        let turns = evaluators.each_ref().map(|evaluator| Contestant::new(|| evaluate(evaluator, octets, setting.rows)));
+        let times = take_turns(plan.rounds, turns.into());
+        let name = file.trim_start_matches("bench-");
+        for (at, what, limit) in [(1, "AVX2", 1.4), (2, "portable", 2.5)] {
+            let what = format!("{name} *: {what}, times AVX-512");
+            report.line(&what, times[at].over(1, &times[0], 1), Target::AtMost(limit));
+            if plan.check {
+                setting.check(&what, &evaluators[at], false, report);
+            }
+        }
+        report.note(&ns(&[("AVX-512", &times[0], setting.rows), ("AVX2", &times[1], setting.rows), ("portable", &times[2], setting.rows)]));
     }
     Ok(())
 }

@@ -56,6 +56,7 @@ enum Part {
     Agents,
     Threads,
     Pipe,
+    Isa,
     Rules,
     Compile,
     Store,
@@ -90,12 +91,13 @@ fn measure(arguments: &Arguments) -> std::io::Result<()> {
         single::measure(target, &corpus, &plan, &mut report)?;
     }
     type Measure = fn(&Corpus, &Plan, &mut Report) -> std::io::Result<()>;
-    let parts: [(Part, Measure); 9] = [
+    let parts: [(Part, Measure); 10] = [
         (Part::Gov, many::gov),
         (Part::Mixed, many::mixed),
         (Part::Agents, flow::agents),
         (Part::Threads, flow::threads),
         (Part::Pipe, flow::pipe),
+        (Part::Isa, flow::isa),
         (Part::Rules, flow::rules),
         (Part::Compile, build::compile),
         (Part::Store, build::store),

@@ -40,7 +40,7 @@ const WIDTH: usize = 58;
 
 impl Report {
     pub fn start(plan: &Plan) -> Report {
-        println!("robosieve beside texting_robots 0.2.2, {}", machine());
+        println!("robosieve ({}) beside texting_robots 0.2.2, {}", robosieve::scan::Isa::best().name(), machine());
         println!("lists repeated to {} rows; medians of {} rounds in turn (least..greatest)\n", grouped(plan.rows), plan.rounds);
         println!("{:<WIDTH$} {:>24}  {:<16} met", "what", "measured", "target");
         Report { met: 0, missed: Vec::new(), wrong: 0 }

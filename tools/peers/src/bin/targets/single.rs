@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use robosieve::agent::Agent;
 use robosieve::compile::Options;
 use robosieve::decision::Verdict;
 use robosieve::io::lines::MappedLines;
@@ -67,12 +66,12 @@ impl Setting {
     }
 
     /// Holds every verdict on the repeated list to the backstop, and some to the oracle. Gives the verdicts of the list.
-    pub fn check(&self, what: &str, agents: &[Agent], with_decisions: bool, report: &mut Report) -> Kept {
+    pub fn check(&self, what: &str, evaluator: &Evaluator<'_>, with_decisions: bool, report: &mut Report) -> Kept {
+        let agents = evaluator.agents();
         let by_backstop = policy::single(&self.body, &self.list, policy::backstop());
         let right = policy::verdicts(&by_backstop, agents, &self.list);
         let mut held = Held { right: &right, wrong: 0, with_decisions };
-        let evaluator = Evaluator::new(&self.store, agents.to_vec());
-        policy::evaluate(&evaluator, &mut MappedLines::new(self.repeated.as_slice()), &mut held, ONE);
+        policy::evaluate(evaluator, &mut MappedLines::new(self.repeated.as_slice()), &mut held, ONE);
         let (asked, mut wrong) = policy::ask_the_oracle(&self.store, agents, &self.list, &right, ORACLE_TIME);
         if held.wrong > 0 {
             wrong.push(format!("{} verdicts are not those of the backstop", held.wrong));
@@ -100,12 +99,11 @@ pub fn evaluate(evaluator: &Evaluator<'_>, octets: &[u8], rows: u64) {
 pub fn measure(target: &Single, corpus: &Corpus, plan: &Plan, report: &mut Report) -> io::Result<()> {
     let what = format!("{} {}", target.file.trim_start_matches("bench-"), target.agent);
     let setting = Setting::new(corpus, target.file, plan.rows)?;
-    let agents = policy::agents([target.agent]);
     let octets = setting.repeated.as_slice();
     let list = std::str::from_utf8(&setting.list).map_err(io::Error::other)?;
     let paths = Rows::new(list);
     let peer = Peer::new("texting_robots", target.agent, &setting.body).map_err(io::Error::other)?;
-    let evaluator = Evaluator::new(&setting.store, agents.clone());
+    let evaluator = Evaluator::new(&setting.store, policy::agents([target.agent]));
     let mut allowed = 0;
     let times = take_turns(
         plan.rounds,
@@ -122,7 +120,7 @@ pub fn measure(target: &Single, corpus: &Corpus, plan: &Plan, report: &mut Repor
     report.line(&format!("{what}: times faster than texting_robots"), faster, Target::AtLeast(target.peer));
     report.note(&ns(&[("floor", floor, setting.rows), ("robosieve", ours, setting.rows), ("texting_robots", theirs, peer_rows)]));
     if plan.check {
-        let right = setting.check(&what, &agents, false, report);
+        let right = setting.check(&what, &evaluator, false, report);
         let ours = right.0[0].iter().filter(|&&verdict| verdict == Verdict::Allow).count();
         report.note(&format!("of the list's {peer_rows} rows robosieve allows {ours}, texting_robots {allowed}"));
     }
