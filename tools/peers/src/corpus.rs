@@ -70,6 +70,7 @@ impl Corpus {
         let times = rows.div_ceil(row_count(octets)).max(1);
         let mut file = File::create(into)?;
         (0..times).try_for_each(|_| file.write_all(octets))?;
+        file.sync_all()?; // else it is written out while something is timed
         Ok(times)
     }
 }

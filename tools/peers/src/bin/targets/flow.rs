@@ -1,6 +1,5 @@
 //! How rows flow: many agents, two threads, a pipe, rule lines.
 
-use std::fs;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -127,7 +126,7 @@ pub fn pipe(corpus: &Corpus, plan: &Plan, report: &mut Report) -> io::Result<()>
     for file in ["bench-S", "bench-L"] {
         let setting = Setting::new(corpus, file, plan.rows)?;
         let path = corpus.scratch("piped");
-        fs::write(&path, setting.repeated.as_slice())?;
+        corpus.repeat(setting.repeated.as_slice(), 1, &path)?;
         for (threads, name) in [(ONE, "one thread"), (TWO, "two threads")] {
             piped(&format!("{} *, {name}", file.trim_start_matches("bench-")), &setting, &path, threads, plan, report);
         }
