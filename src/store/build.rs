@@ -390,13 +390,22 @@ impl Store {
     ///
     /// When the store keeps no bodies, or one of them is damaged.
     pub fn recompiled(&self, dialect: Dialect) -> Result<Store, StoreError> {
+        self.recompiled_with(dialect, Options::default())
+    }
+
+    /// As [`Store::recompiled`], with other options: to measure one rung of the engine alone, say.
+    ///
+    /// # Errors
+    ///
+    /// When the store keeps no bodies, or one of them is damaged.
+    pub fn recompiled_with(&self, dialect: Dialect, options: Options) -> Result<Store, StoreError> {
         if !self.meta().has_bodies {
             return Err(StoreError::no_bodies());
         }
         let own = Dialect::by_name(self.dialect().name).map(|own| own.byte_limit);
         let is_own_limit = own == Some(self.dialect().byte_limit);
         let dialect = if is_own_limit { dialect } else { dialect.with_byte_limit(self.dialect().byte_limit) };
-        let mut builder = Builder::new(dialect);
+        let mut builder = Builder::new(dialect).options(options);
         builder.add_store(self)?;
         builder.finish()?.open()
     }

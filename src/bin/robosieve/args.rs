@@ -13,6 +13,8 @@ use robosieve::fetch::{AccessTable, Outcome};
 use robosieve::policy::{FindingCode, Severity};
 use robosieve::usage::UsageKey;
 
+use crate::bench::BenchArgs;
+
 /// Evaluates URL lists against robots.txt policies (RFC 9309), offline and in bulk.
 #[derive(Debug, Parser)]
 #[command(
@@ -92,6 +94,14 @@ pub enum Command {
         robosieve agents --header \"$USER_AGENT\""
     )]
     Agents(CrawlersArgs),
+    /// Measure this and other matchers on your own policies and URLs: agreement of verdicts first, then time
+    #[command(
+        after_help = "POLICIES and URLS are as for eval; without them, a sample is made up. Exit codes: 0 done, 1 robosieve's own ways give different\n\
+        verdicts, 2 an error. docs/GUIDE.md says what is measured, and how external matchers are spoken to.\n\nExamples:\n  \
+        robosieve bench\n  robosieve bench policies.rsieve urls.txt --agent GPTBot --plot bench.svg\n  \
+        robosieve bench robots.txt urls.txt --any-origin --external 'mine=python3 my_matcher.py'"
+    )]
+    Bench(BenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -443,7 +453,7 @@ impl ReadingArgs {
     }
 }
 
-fn dialect(name: &str) -> Result<Dialect, String> {
+pub fn dialect(name: &str) -> Result<Dialect, String> {
     let known = || Dialect::ALL.map(|dialect| dialect.name).join(", ");
     Dialect::by_name(name).ok_or_else(|| format!("no dialect of that name; there are {}", known()))
 }
@@ -474,7 +484,7 @@ fn fail_on(text: &str) -> Result<FailOnFinding, String> {
         .ok_or_else(|| "give note, warning, error, or a code: `robosieve lint --codes` lists them".to_owned())
 }
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().ok().filter(|count: &NonZeroUsize| count.get() <= 256).ok_or_else(|| "give a number from 1 to 256".to_owned())
 }
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod args;
+mod bench;
 mod check;
 mod compile;
 mod crawlers;
@@ -32,6 +33,7 @@ fn main() -> std::process::ExitCode {
         Command::Filter(args) => filter::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Agents(args) => crawlers::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Lint(args) => lint::run(&args),
     };
     match result {
