@@ -110,7 +110,7 @@ fn the_cargo_commands_are_in_the_gate() {
 /// Every option that the guide and the README name exists.
 #[test]
 fn options_named_in_documents_exist() {
-    let helps: String = ["check", "compile", "eval", "filter", "inspect", "agents", "explain", "diff", "lint"]
+    let helps: String = ["check", "compile", "eval", "filter", "inspect", "agents", "explain", "diff", "lint", "bench"]
         .iter()
         .map(|subcommand| run(&format!("robosieve {subcommand} --help"), &root()).1.join("\n"))
         .collect();

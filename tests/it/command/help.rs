@@ -6,7 +6,7 @@ use super::*;
 fn every_subcommand_has_help_with_examples() {
     let place = Place::empty();
     let all = place.run("--help").is(0);
-    for subcommand in ["check", "compile", "eval", "filter", "inspect", "agents"] {
+    for subcommand in ["check", "compile", "eval", "filter", "inspect", "agents", "bench"] {
         let ran = place.run(&format!("{subcommand} --help")).is(0);
         for words in ["Usage: robosieve ", "Example", &format!("\n  robosieve {subcommand} ")] {
             assert!(ran.text().contains(words), "{words}: {}", ran.text());
@@ -22,7 +22,7 @@ fn every_subcommand_has_help_with_examples() {
 #[test]
 fn examples_of_the_help_are_no_errors_of_usage() {
     let place = Place::empty();
-    for subcommand in ["check", "compile", "eval", "filter", "inspect", "agents"] {
+    for subcommand in ["check", "compile", "eval", "filter", "inspect", "agents", "bench"] {
         let help = place.run(&format!("{subcommand} --help")).is(0);
         let examples = help.text().lines().filter_map(|line| line.strip_prefix("  robosieve "));
         for example in examples.filter(|example| !example.contains("--help")) {

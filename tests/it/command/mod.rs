@@ -1,6 +1,7 @@
 //! The command as people run it: the binary, real files, exit codes, both streams.
 
 mod agents;
+mod bench;
 mod check;
 mod compile;
 mod eval;

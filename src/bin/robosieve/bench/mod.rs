@@ -137,7 +137,7 @@ fn bench(args: &BenchArgs, inputs: &Inputs) -> Result<Report, Failure> {
     let rungs = Rungs::compile(&inputs.store)?;
     let reference = ways::reference(rungs.backstop().unwrap_or(&inputs.store), &inputs.agents, list)?;
     let ways = ways::all(inputs, &rungs, args.threads.count());
-    let mut report = Report::new(inputs, &reference, rungs.backstop().is_some())?;
+    let mut report = Report::new(inputs, &reference, rungs.backstop().is_some());
     for way in &ways {
         report.agreement.push(way.check(list, &reference.columns)?);
     }

@@ -25,7 +25,7 @@ const MIN_SAMPLE: Duration = Duration::from_micros(100);
 
 /// What is compared, in one sentence each.
 pub const WORK: [&str; 4] = [
-    "compile: a parsed policy to a program, the agent bound, a matcher made",
+    "compile: a parsed policy to a program (for all agents), the agent bound, a matcher made",
     "rank: the rules of the groups that bind the agent (taken as known) sorted, patterns taken apart",
     "match: one URL asked of the matcher, its target cut beforehand",
     "scan: one URL compared with ranked rules until one matches, its target cut beforehand",

@@ -9,9 +9,9 @@ use super::agreement::{Agreement, Difference, Keep};
 use super::inputs::{Inputs, Places, Sample};
 use super::machine::Machine;
 use super::measure::{Figure, Section, Unit};
-use super::payoff::{Payoff, WORK};
+use super::payoff::{self, Payoff};
 use super::peers::Peer;
-use crate::exit::Failure;
+use super::ways::WORK;
 use crate::summary::grouped;
 
 pub struct Report {
@@ -48,21 +48,22 @@ impl PeerFacts {
 }
 
 impl Report {
-    pub fn new(inputs: &Inputs, reference: &Keep, is_backstop: bool) -> Result<Report, Failure> {
-        Ok(Report {
+    pub fn new(inputs: &Inputs, reference: &Keep, is_backstop: bool) -> Report {
+        Report {
             machine: Machine::here(),
             reference: if is_backstop { "backstop" } else { "engine" },
             rows: reference.rows,
             sample_rows: 0,
             sample_policies: 0,
             met: 0,
-            rungs: crate::compile::rungs(&inputs.store)?,
+            // Of a damaged program the rungs are unknown; its verdicts differ, which is reported.
+            rungs: crate::compile::rungs(&inputs.store).unwrap_or_else(|failure| failure.to_string()),
             agreement: Vec::new(),
             figures: Vec::new(),
             payoff: None,
             peers: Vec::new(),
             left_out: Vec::new(),
-        })
+        }
     }
 
     /// Notes how much there is of what was met.
@@ -91,12 +92,7 @@ impl Report {
         if let Some(payoff) = &self.payoff {
             print_payoff(payoff, out)?;
         }
-        if !self.figures.is_empty() {
-            writeln!(out, "\nwhat each time includes")?;
-            for figure in &self.figures {
-                writeln!(out, "  {}: {}", safe(&figure.way), safe(&figure.work))?;
-            }
-        }
+        self.print_work(out)?;
         self.print_peers(out)
     }
 
@@ -166,6 +162,18 @@ impl Report {
         print_table(&rows, out)
     }
 
+    fn print_work(&self, out: &mut impl Write) -> io::Result<()> {
+        if self.figures.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\nwhat each time includes\n  *: {WORK}")?;
+        for figure in &self.figures {
+            let work = figure.work.strip_prefix(WORK).map_or(figure.work.clone(), |more| format!("*{more}"));
+            writeln!(out, "  {}: {}", safe(&figure.way), safe(&work))?;
+        }
+        Ok(())
+    }
+
     fn print_peers(&self, out: &mut impl Write) -> io::Result<()> {
         for peer in &self.peers {
             writeln!(out, "\nexternal   {}: {}", safe(&peer.name), safe(&peer.command))?;
@@ -223,15 +231,15 @@ fn print_table<const N: usize>(rows: &[[String; N]], out: &mut impl Write) -> io
     Ok(())
 }
 
-fn print_payoff(payoff: &Payoff, out: &mut impl Write) -> io::Result<()> {
+fn print_payoff(found: &Payoff, out: &mut impl Write) -> io::Result<()> {
     let urls = |urls: f64| if urls.is_finite() { grouped(urls as u64) } else { "never".to_owned() };
-    let [low, median, high] = payoff.urls.map(urls);
+    let [low, median, high] = found.urls.map(urls);
     writeln!(
         out,
         "\ncompiling pays from {median} URLs a policy on (quartiles {low} and {high}; {} policies, {} never)",
-        payoff.policies, payoff.never
+        found.policies, found.never
     )?;
-    for (work, [low, median, high]) in WORK.iter().zip(payoff.costs) {
+    for (work, [low, median, high]) in payoff::WORK.iter().zip(found.costs) {
         writeln!(out, "  {:>9} ns ({} to {})  {work}", number(median), number(low), number(high))?;
     }
     Ok(())

@@ -58,7 +58,7 @@ pub struct Way<'s> {
 }
 
 /// What a pass includes, whichever way it goes.
-const WORK: &str =
+pub const WORK: &str =
     "mapped list to one verdict a row: lines, origin look-up, evaluation, verdict bits, counts; policies compiled beforehand";
 
 impl<'s> Way<'s> {
