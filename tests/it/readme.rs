@@ -59,6 +59,27 @@ fn steady(line: &str) -> String {
     steady.collect::<Vec<_>>().join(" ")
 }
 
+/// What every machine prints for a benchmark: the words of each line, and of a table of verdicts its counts. Lines that name instruction sets or
+/// threads are this machine's own.
+fn check_bench(shown: &[String], printed: &[String]) {
+    let is_figure = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
+    let kept = |lines: &[String]| -> Vec<String> {
+        let own = ["machine ", "engine, ", "robosieve"];
+        let lines = lines.iter().filter(|line| *line != "…" && !own.iter().any(|start| line.starts_with(start)));
+        let mut in_verdicts = false;
+        lines
+            .map(|line| {
+                in_verdicts = line.starts_with("verdicts ") || in_verdicts && !line.is_empty();
+                let words = line.split_whitespace().filter(|word| in_verdicts || !is_figure(word));
+                words.collect::<Vec<_>>().join(" ")
+            })
+            .collect()
+    };
+    let (shown, printed) = (kept(shown), kept(printed));
+    assert!(shown.len() > 10, "the README shows a benchmark");
+    assert_eq!(shown, printed[..shown.len().min(printed.len())]);
+}
+
 fn with_sample() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(root().join("data"), folder.path().join("data")).unwrap();
@@ -77,6 +98,10 @@ fn every_command_prints_what_the_readme_shows() {
         assert!(code == 0 || (code == 1 && command.contains(" check ")), "{command}: exit {code}\n{}", lines.join("\n"));
         if command.starts_with("curl") {
             assert!(lines[0].starts_with("verdict") && lines.len() == 2, "{command}: {lines:?}");
+            continue;
+        }
+        if command.contains(" bench ") {
+            check_bench(&output, &lines);
             continue;
         }
         if output.last().is_some_and(|last| last == "…") {
