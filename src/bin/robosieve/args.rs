@@ -98,8 +98,9 @@ pub enum Command {
     #[command(
         after_help = "POLICIES and URLS are as for eval; without them, a sample is made up. Exit codes: 0 done, 1 robosieve's own ways give different\n\
         verdicts, 2 an error. docs/GUIDE.md says what is measured, and how external matchers are spoken to.\n\nExamples:\n  \
-        robosieve bench\n  robosieve bench policies.rsieve urls.txt --agent GPTBot --plot bench.svg\n  \
-        robosieve bench robots.txt urls.txt --any-origin --external 'mine=python3 my_matcher.py'"
+        robosieve bench --rows 10000 --runs 3\n  \
+        robosieve bench policies.rsieve urls.txt --agent GPTBot --plot bench.svg\n  \
+        robosieve bench robots.txt urls.txt --any-origin --external mine=./my_matcher"
     )]
     Bench(BenchArgs),
 }

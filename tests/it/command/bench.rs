@@ -95,7 +95,7 @@ fn a_table_for_people() {
     let place = Place::new();
     let ran = place.bench("", &[]).is(0);
     for words in
-        ["verdicts beside the backstop's", "ns a URL", "ns a policy", "what each time includes", "compiling pays from", "machine    "]
+        ["verdicts beside the backstop's", "ns a URL", "ns a policy", "what each time includes", "compiling a policy pays ", "machine    "]
     {
         assert!(ran.text().contains(words), "{words}: {}", ran.text());
     }

@@ -232,13 +232,10 @@ fn print_table<const N: usize>(rows: &[[String; N]], out: &mut impl Write) -> io
 }
 
 fn print_payoff(found: &Payoff, out: &mut impl Write) -> io::Result<()> {
-    let urls = |urls: f64| if urls.is_finite() { grouped(urls as u64) } else { "never".to_owned() };
+    let urls = |urls: f64| if urls.is_finite() { format!("from {} URLs on", grouped(urls as u64)) } else { "never".to_owned() };
     let [low, median, high] = found.urls.map(urls);
-    writeln!(
-        out,
-        "\ncompiling pays from {median} URLs a policy on (quartiles {low} and {high}; {} policies, {} never)",
-        found.policies, found.never
-    )?;
+    let (policies, never) = (grouped(found.policies as u64), grouped(found.never as u64));
+    writeln!(out, "\ncompiling a policy pays {median} (quartiles: {low}, {high}; of {policies} policies, {never} never)")?;
     for (work, [low, median, high]) in payoff::WORK.iter().zip(found.costs) {
         writeln!(out, "  {:>9} ns ({} to {})  {work}", number(median), number(low), number(high))?;
     }
