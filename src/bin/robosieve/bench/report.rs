@@ -108,7 +108,7 @@ impl Report {
             out,
             "policies   {}: {origins} origins, {} programs, dialect {dialect}",
             inputs.policies_name,
-            inputs.store.program_count()
+            grouped(inputs.store.program_count() as u64)
         )?;
         writeln!(out, "           {}", self.rungs)?;
         let octets = inputs.list.octets().len() as u64;
