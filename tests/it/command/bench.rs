@@ -67,6 +67,7 @@ fn all_ways_agree_and_each_is_timed() {
         ("engine", URL_COUNT),
         ("backstop", URL_COUNT),
         ("dfa", URL_COUNT),
+        ("engine, row by row", URL_COUNT),
         ("engine, with rules", URL_COUNT),
         ("engine, 2 threads", URL_COUNT),
         ("engine, 3 threads", URL_COUNT),
@@ -80,7 +81,11 @@ fn all_ways_agree_and_each_is_timed() {
     let figures = report["figures"].as_array().unwrap();
     let timed: Vec<&str> = figures.iter().map(|figure| figure["way"].as_str().unwrap()).collect();
     let untimed: Vec<_> = ways.iter().filter(|(way, _, _)| !timed.contains(&way.as_str())).collect();
-    assert!(untimed.is_empty() && timed.contains(&"parse") && timed.contains(&"compile"), "{untimed:?} {timed:?}");
+    let sets: Vec<_> = robosieve::scan::Isa::available().map(|isa| isa.name()).collect();
+    let by_set = timed.iter().filter(|way| way.strip_prefix("engine, ").is_some_and(|name| sets.contains(&name))).count();
+    assert_eq!(by_set, sets.len() - 1, "{timed:?}");
+    assert!(figures.iter().all(|figure| figure["times_floor"].is_null() == (figure["section"] == "policies")), "{report}");
+    assert!(untimed.is_empty() && timed[0] == "floor" && timed.contains(&"parse") && timed.contains(&"compile"), "{untimed:?} {timed:?}");
     for figure in figures {
         let number = |key: &str| figure[key].as_f64().unwrap_or_else(|| panic!("{key}: {figure}"));
         assert!(0.0 < number("min") && number("min") <= number("median") && number("median") <= number("max"), "{figure}");

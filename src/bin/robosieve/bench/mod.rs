@@ -158,7 +158,8 @@ fn bench(args: &BenchArgs, inputs: &Inputs) -> Result<Report, Failure> {
         report.left_out.push(left_out(inputs));
     }
     if !args.agreement_only {
-        let mut jobs: Vec<Job<'_>> = ways.iter().map(|way| way.job(list, reference.rows)).collect();
+        let mut jobs = vec![ways::floor(list, reference.rows)];
+        jobs.extend(ways.iter().map(|way| way.job(list, reference.rows)));
         jobs.extend(cold.as_ref().map(|cold| cold.job(list, reference.rows)));
         if let Some(slow) = &mut slow {
             jobs.extend(slow.jobs());

@@ -5,13 +5,15 @@ use std::num::NonZeroUsize;
 use robosieve::agent::Agent;
 use robosieve::compile::Options;
 use robosieve::io::lines::MappedLines;
-use robosieve::pipeline::{Decided, Evaluator, Sink, run};
+use robosieve::pipeline::{Blocks, Decided, Evaluator, Sink, count_rows, run};
 use robosieve::program::Rung;
+use robosieve::scan::Isa;
 use robosieve::store::Store;
 
 use super::agreement::{Agreement, Compare, Keep, Verdicts};
 use super::inputs::Inputs;
 use super::measure::{Job, Section, Unit, timed};
+use super::report::FLOOR;
 use crate::exit::Failure;
 use crate::summary::grouped;
 
@@ -72,6 +74,12 @@ impl<'s> Way<'s> {
         self
     }
 
+    /// The same with other evaluators.
+    fn with(mut self, change: impl Fn(Evaluator<'s>) -> Evaluator<'s>) -> Way<'s> {
+        self.passes = self.passes.into_iter().map(|(first, evaluator)| (first, change(evaluator))).collect();
+        self
+    }
+
     /// Every verdict of the way, beside the reference.
     pub fn check(&self, list: &[u8], reference: &[Verdicts]) -> Result<Agreement, Failure> {
         let mut agreement = Agreement::new(&self.name, false);
@@ -110,10 +118,24 @@ impl Sink for Drop {
     }
 }
 
+/// What all others are measured by: the rows, found as evaluation finds them.
+pub fn floor(list: &[u8], rows: u64) -> Job<'_> {
+    let work =
+        format!("the rows of the mapped list are found, by the code that evaluation uses, and nothing else; {}, one thread", Isa::best());
+    let pass = move || {
+        timed(|| match count_rows(&mut MappedLines::new(list), Isa::best())? {
+            counted if counted == rows => Ok(()),
+            counted => Err(Failure::new(format!("{counted} rows were counted where {rows} are evaluated"))),
+        })
+    };
+    Job { section: Section::Whole, way: FLOOR.to_owned(), work, unit: Unit::Url, count: rows, pass: Box::new(pass) }
+}
+
 /// Every way that there is for these inputs.
 pub fn all<'s>(inputs: &'s Inputs, rungs: &'s Rungs, threads: NonZeroUsize) -> Vec<Way<'s>> {
     let (store, one) = (&inputs.store, &inputs.agents[..1]);
-    let mut ways = vec![Way::new("engine", store, one).and_work("the cheapest rung for each rule set, one thread")];
+    let mut ways =
+        vec![Way::new("engine", store, one).and_work(&format!("the cheapest rung for each rule set, {}, one thread", Isa::best()))];
     for (rung, store) in &rungs.stores {
         let work = match rung {
             Rung::Backstop => "the backstop for every rule set, one thread",
@@ -121,6 +143,12 @@ pub fn all<'s>(inputs: &'s Inputs, rungs: &'s Rungs, threads: NonZeroUsize) -> V
         };
         ways.push(Way::new(rung.name(), store, one).and_work(work));
     }
+    for isa in Isa::available().filter(|isa| *isa != Isa::best()) {
+        let way = Way::new(&format!("engine, {isa}"), store, one).with(|evaluator| evaluator.with_isa(isa));
+        ways.push(way.and_work(&format!("with the instruction set {isa}, one thread")));
+    }
+    let row_by_row = Way::new("engine, row by row", store, one).with(|evaluator| evaluator.with_blocks(Blocks::Never));
+    ways.push(row_by_row.and_work("each row to its end before the next, not many at once, one thread"));
     let with_rules = Way { rules: true, ..Way::new("engine, with rules", store, one) };
     ways.push(with_rules.and_work("and the reason, group and rule of each verdict, one thread"));
     for count in thread_counts(threads) {
