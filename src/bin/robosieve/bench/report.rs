@@ -153,7 +153,7 @@ impl Report {
         let unit = format!("ns a {}", first.unit.name());
         let header = [title, unit, "min".to_owned(), "max".to_owned(), "runs".to_owned(), "x floor".to_owned()];
         let row = |figure: &&Figure| {
-            let floor = self.times_floor(figure).map_or(String::new(), |times| format!("{times:.1}"));
+            let floor = self.times_floor(figure).map_or(String::new(), number);
             let [median, min, max] = [figure.median(), figure.min(), figure.max()].map(number);
             [safe(&figure.way), median, min, max, figure.samples.len().to_string(), floor]
         };
@@ -198,7 +198,7 @@ fn safe(text: &str) -> String {
     to_terminal_text(text.as_bytes()).into_owned()
 }
 
-/// A time with three digits, or all before the point.
+/// A number with three digits, or all before the point.
 fn number(value: f64) -> String {
     match value.abs() {
         small if small < 9.995 => format!("{value:.2}"),
