@@ -266,7 +266,7 @@ mod tests {
     fn a_sample_is_spread_over_the_rows_of_the_policies_that_answer_for_most() {
         let mut builder = Builder::new(RFC9309);
         for host in ["one.example", "two.example", "three.example"] {
-            builder.add_name(host, Record::body(b"User-agent: *\nDisallow: /x\n".to_vec())).unwrap();
+            builder.add_name(host, Record::body(format!("User-agent: *\nDisallow: /{host}\n").into_bytes())).unwrap();
         }
         let store = builder.finish().unwrap().open().unwrap();
         let list = "https://one.example/a\nno url\nhttps://two.example/b\r\nhttps://two.example/c\nhttps://nobody.example/\nhttps://two.example/d\n";
