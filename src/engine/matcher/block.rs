@@ -61,8 +61,8 @@ pub(crate) struct Member<'a, 'p> {
 /// Buffers for many rows at once. Of states and lists there is one a member.
 #[derive(Debug, Default)]
 pub(crate) struct BlockScratch {
-    narrow: Vec<Box<[u16; CHUNK]>>,
-    wide: Vec<Box<[u32; CHUNK]>>,
+    narrow: Vec<[u16; CHUNK]>,
+    wide: Vec<[u32; CHUNK]>,
     lists: Lists,
     hits: Hits,
     one_by_one: Vec<Vec<u16>>,
@@ -310,11 +310,11 @@ struct Chunk<'a, 'p> {
 
 impl Chunk<'_, '_> {
     #[inline(always)]
-    fn decide<V: Vector, S: StateId>(&mut self, vector: V, states: &mut Vec<Box<[S; CHUNK]>>, lists: &mut Lists, outs: &mut [impl Out])
+    fn decide<V: Vector, S: StateId>(&mut self, vector: V, states: &mut Vec<[S; CHUNK]>, lists: &mut Lists, outs: &mut [impl Out])
     where
         Kernel: Of<S>,
     {
-        states.resize_with(states.len().max(self.members.len()), || Box::new([S::default(); CHUNK]));
+        states.resize_with(states.len().max(self.members.len()), || [S::default(); CHUNK]);
         let states = &mut states[..self.members.len()];
         let Targets { octets, starts, ends } = self.targets;
         // Rows too near the end of the octets are asked one by one.

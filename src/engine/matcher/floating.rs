@@ -159,7 +159,7 @@ impl Floating {
                 Some((pattern.window()?, Reverse(highest), pattern, gifts))
             })
             .collect::<Option<_>>()?;
-        by_window.sort_by(|a, b| (a.0.value, a.0.mask, a.1).cmp(&(b.0.value, b.0.mask, b.1)));
+        by_window.sort_by_key(|(chosen, highest, ..)| (chosen.value, chosen.mask, *highest));
         let mut windows: Vec<Window> = Vec::new();
         for (chosen, Reverse(highest), pattern, gifts) in by_window {
             let (look, gift) = (self.looks.len() as u32, self.gifts.len() as u32);
@@ -213,7 +213,7 @@ impl Floating {
         &self,
         vector: V,
         targets: &Targets<'_>,
-        states: &mut [Box<[S; CHUNK]>],
+        states: &mut [[S; CHUNK]],
         found: &mut Hits,
         others: &mut [Vec<u16>],
     ) {
@@ -243,25 +243,25 @@ impl Floating {
 
     /// The rows that a floating rule could give another state.
     #[inline(always)]
-    fn rows_in_question<S: StateId>(&self, count: usize, states: &[Box<[S; CHUNK]>], rows: &mut Vec<u16>) {
+    fn rows_in_question<S: StateId>(&self, count: usize, states: &[[S; CHUNK]], rows: &mut Vec<u16>) {
         rows.resize(CHUNK + 1, 0);
         let mut listed = 0;
         if let ([states], [highest]) = (states, &self.maxima[..]) {
-            for row in 0..count {
+            for (row, state) in states[..count].iter().enumerate() {
                 rows[listed] = row as u16;
-                listed += usize::from((states[row].index() as u32) < *highest);
+                listed += usize::from((state.index() as u32) < *highest);
             }
         } else {
             for row in 0..count {
                 rows[listed] = row as u16;
-                let could = |(states, highest): (&Box<[S; CHUNK]>, &u32)| (states[row].index() as u32) < *highest;
+                let could = |(states, highest): (&[S; CHUNK], &u32)| (states[row].index() as u32) < *highest;
                 listed += usize::from(states.iter().zip(&self.maxima).any(could));
             }
         }
         rows.truncate(listed);
     }
 
-    fn ask_one_by_one<S: StateId>(&self, row: u16, states: &[Box<[S; CHUNK]>], others: &mut [Vec<u16>]) {
+    fn ask_one_by_one<S: StateId>(&self, row: u16, states: &[[S; CHUNK]], others: &mut [Vec<u16>]) {
         for ((states, others), highest) in states.iter().zip(others).zip(&self.maxima) {
             if (states[usize::from(row)].index() as u32) < *highest {
                 others.push(row);
@@ -296,7 +296,7 @@ impl Floating {
 
     /// Drops hits whose three octets begin no window that could raise a state, without a branch.
     #[inline(always)]
-    fn drop_false<S: StateId>(&self, targets: &Targets<'_>, states: &[Box<[S; CHUNK]>], hits: &mut Vec<Hit>) {
+    fn drop_false<S: StateId>(&self, targets: &Targets<'_>, states: &[[S; CHUNK]], hits: &mut Vec<Hit>) {
         let only = if let [states] = states { Some(states) } else { None };
         let mut count = 0;
         for at in 0..hits.len() {
@@ -310,7 +310,7 @@ impl Floating {
     }
 
     #[inline(always)]
-    fn look<S: StateId>(&self, targets: &Targets<'_>, target: &[u8], hit: &Hit, states: &mut [Box<[S; CHUNK]>], budget: &mut u32) {
+    fn look<S: StateId>(&self, targets: &Targets<'_>, target: &[u8], hit: &Hit, states: &mut [[S; CHUNK]], budget: &mut u32) {
         let place = hit.place as usize;
         let Some(word) = targets.octets[place..].first_chunk::<4>().map(|octets| u32::from_le_bytes(*octets)) else { return };
         let start = targets.starts[usize::from(hit.row)] as usize;
@@ -332,7 +332,7 @@ impl Floating {
         target: &[u8],
         place: usize,
         row: usize,
-        states: &mut [Box<[S; CHUNK]>],
+        states: &mut [[S; CHUNK]],
         budget: &mut u32,
     ) {
         for look in &self.looks[window.looks.start as usize..window.looks.end as usize] {
