@@ -1,7 +1,10 @@
 //! How many rows in a row begin alike.
 
 use super::rows::Lines;
-use crate::engine::scan::{Task, Vector};
+use crate::engine::scan::{Task, Vector, prefetch_far};
+
+/// How far ahead octets are brought into the cache.
+const AHEAD: usize = 256 << 10;
 
 /// The octets that decide the origin of rows, for comparing 64 at once.
 #[derive(Debug, Clone)]
@@ -64,6 +67,8 @@ impl Task for SamePrefix<'_> {
         let mut start = lines.start(first);
         for (count, &end) in ends.iter().enumerate() {
             let row = &octets[start as usize..];
+            prefetch_far(row, AHEAD);
+            prefetch_far(row, AHEAD + 64);
             let same = match row.first_chunk::<64>() {
                 Some(head) if prefix.mask != 0 && vector.differ(head, &prefix.head) & prefix.mask == 0 => true,
                 _ => {

@@ -38,6 +38,13 @@ pub(super) fn prefetch(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
+/// The same into the second cache.
+#[inline(always)]
+pub(super) fn prefetch_far(address: *const i8) {
+    // SAFETY: as above.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
+}
+
 // SAFETY of every block below: `self` proves that the processor has the features, and every load and store is of a whole array behind a reference.
 
 #[inline(always)]

@@ -99,6 +99,15 @@ pub(crate) fn prefetch<T>(thing: &T) {
     let _ = thing;
 }
 
+/// Brings what lies so many octets behind the start of `octets` into the second cache, be it of the same octets or not.
+#[inline(always)]
+pub(crate) fn prefetch_far(octets: &[u8], behind: usize) {
+    #[cfg(target_arch = "x86_64")]
+    avx2::prefetch_far(octets.as_ptr().wrapping_add(behind).cast());
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (octets, behind);
+}
+
 /// An algorithm over vectors. `run` and all it calls in hot loops are `#[inline(always)]`, so that they are compiled with the target features.
 pub(crate) trait Task {
     type Output;
