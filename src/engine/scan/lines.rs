@@ -41,6 +41,7 @@ impl Task for FindLines<'_> {
         self.ends.clear();
         for (index, chunk) in chunks.iter().enumerate() {
             let base = (index * 64) as u32;
+            super::prefetch_far(chunk, 4096);
             let mut ends = vector.equal(chunk, b'\n');
             let count = ends.count_ones() as usize;
             cr_count += vector.equal(chunk, b'\r').count_ones() as usize;
