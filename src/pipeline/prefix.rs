@@ -61,9 +61,8 @@ impl Task for SamePrefix<'_> {
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> usize {
         let SamePrefix { octets, lines, first, prefix, target_at, starts } = self;
-        starts.clear();
         let ends = lines.ends_from(first);
-        starts.reserve(ends.len());
+        starts.resize(ends.len(), 0);
         let mut start = lines.start(first);
         for (count, &end) in ends.iter().enumerate() {
             let row = &octets[start as usize..];
@@ -77,9 +76,10 @@ impl Task for SamePrefix<'_> {
                 }
             };
             if !same {
+                starts.truncate(count);
                 return count;
             }
-            starts.push(start + target_at);
+            starts[count] = start + target_at;
             start = end + 1;
         }
         ends.len()

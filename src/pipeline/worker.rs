@@ -82,8 +82,10 @@ impl Group {
             let run = &runs[next as usize];
             let rows = run.first as usize..(run.first + run.count) as usize;
             self.rows.extend(run.first..run.first + run.count);
-            self.starts.extend(rows.clone().map(|row| lines.start(row) + target_at));
-            self.ends.extend_from_slice(lines.ends(rows));
+            self.starts.push(lines.start(rows.start) + target_at);
+            let ends = lines.ends(rows);
+            self.starts.extend(ends[..ends.len() - 1].iter().map(|end| end + 1 + target_at));
+            self.ends.extend_from_slice(ends);
             self.runs += 1;
             next = run.next;
         }

@@ -30,13 +30,16 @@ const ENTRY_LEN: usize = 3;
 /// Lists of lines under way.
 #[derive(Debug)]
 pub(super) struct Lists {
+    /// Lines whose walks go on, and the places of those that do not all stand at one depth.
     rows: Box<[u16; CHUNK]>,
     places: Box<[u32; CHUNK]>,
+    /// Lines at chains.
+    chains: Box<[u16; CHUNK]>,
 }
 
 impl Default for Lists {
     fn default() -> Lists {
-        Lists { rows: Box::new([0; CHUNK]), places: Box::new([0; CHUNK]) }
+        Lists { rows: Box::new([0; CHUNK]), places: Box::new([0; CHUNK]), chains: Box::new([0; CHUNK]) }
     }
 }
 
@@ -52,6 +55,8 @@ pub(super) fn walk<V: Vector, S: StateId>(
     states: &mut [S; CHUNK],
     lists: &mut Lists,
 ) {
+    assert!(starts.len() <= CHUNK && starts.is_sorted(), "a chunk of ascending starts");
+    assert!(starts.last().is_none_or(|&last| last as usize + MARGIN <= octets.len()), "lines end a margin before their octets do");
     let mut walk = Walk { automaton, octets, starts, states, lists, limit: octets.len().saturating_sub(MARGIN) };
     if automaton.start >= automaton.live {
         let count = walk.enter();
@@ -80,12 +85,13 @@ impl<S: StateId> Walk<'_, S> {
         let a = self.automaton;
         let mut count = 0;
         for (row, &start) in self.starts.iter().enumerate() {
-            let head = self.octets[start as usize..].first_chunk::<4>();
-            let [slash, first, second, _] = *head.unwrap_or(&[0; 4]);
-            let state = a.enter(first, second);
-            let state = if slash == b'/' { state } else { a.slow };
-            self.states[row] = state;
-            self.lists.rows[count] = row as u16;
+            debug_assert!(start as usize + MARGIN <= self.octets.len());
+            // SAFETY: every line ends MARGIN octets or more before the octets do, so four can be read where it starts (`walk` has asserted it of the last).
+            let head = unsafe { self.octets.as_ptr().add(start as usize).cast::<[u8; 4]>().read_unaligned() };
+            let state = a.enter(head[1], head[2]);
+            let state = if head[0] == b'/' { state } else { a.slow };
+            self.states[row % CHUNK] = state;
+            self.lists.rows[count % CHUNK] = row as u16;
             count += usize::from(state >= a.live);
         }
         count
@@ -139,23 +145,33 @@ impl<S: StateId> Walk<'_, S> {
         let a = self.automaton;
         let mut count = 0;
         for row in 0..self.starts.len() {
-            self.lists.rows[count] = row as u16;
+            self.lists.chains[count % CHUNK] = row as u16;
             count += usize::from(self.states[row] > a.slow);
         }
         while count > 0 {
-            let mut live = 0;
+            let (mut live, mut chains) = (0, 0);
             for at in 0..count {
-                let row = self.lists.rows[at];
+                // The list of chains is written anew in front of where it is read.
+                let row = self.lists.chains[at];
                 let chain = a.chain(self.states[usize::from(row) % CHUNK]);
                 let place = (self.starts[usize::from(row)] + chain.depth) as usize;
                 let (state, place) = self.compare(vector, chain, place);
-                self.states[usize::from(row) % CHUNK] = state;
-                self.lists.rows[live] = row;
-                self.lists.places[live] = place as u32;
-                live += usize::from(state > a.slow);
+                self.note(row, state, place, &mut live, &mut chains);
             }
-            count = self.waves(live);
+            count = self.waves(live, chains);
         }
+    }
+
+    /// Notes where a walk stands, and lists it with those that go on or with those at chains.
+    #[inline(always)]
+    fn note(&mut self, row: u16, state: S, place: usize, live: &mut usize, chains: &mut usize) {
+        let a = self.automaton;
+        self.states[usize::from(row) % CHUNK] = state;
+        self.lists.rows[*live % CHUNK] = row;
+        self.lists.places[*live % CHUNK] = place as u32;
+        *live += usize::from(state >= a.live);
+        self.lists.chains[*chains % CHUNK] = row;
+        *chains += usize::from((state > a.slow) & (state < a.live));
     }
 
     /// Where a target that came to a chain stands behind it.
@@ -170,34 +186,23 @@ impl<S: StateId> Walk<'_, S> {
         (if differ == 0 { chain.next } else { broken }, place + chain.len as usize)
     }
 
-    /// Waves over lines that stand at places of their own, until each is over or at a chain. Gives how many are at a chain.
+    /// Waves over the `count` listed lines, which stand at places of their own, until each is over or at a chain. Gives how many are at a chain, of which
+    /// `chains` were before.
     #[inline(always)]
-    fn waves(&mut self, listed: usize) -> usize {
+    fn waves(&mut self, mut count: usize, mut chains: usize) -> usize {
         let a = self.automaton;
-        // Those at chains go to the front of the list, those under way stay in it.
-        let mut count = listed;
-        let mut chains: Vec<u16> = Vec::new();
         while count > 0 {
-            let mut next = 0;
+            let mut live = 0;
             for at in 0..count {
                 let (row, place) = (self.lists.rows[at], self.lists.places[at] as usize);
-                let mut state = self.states[usize::from(row) % CHUNK];
-                if state >= a.live {
-                    // SAFETY: `limit` is STEPS octets or more before the end, and the state is one of the automaton.
-                    state = if place < self.limit { unsafe { steps::<S, STEPS>(a, self.octets, state, place) } } else { a.slow };
-                    self.states[usize::from(row) % CHUNK] = state;
-                }
-                if state > a.slow && state < a.live {
-                    chains.push(row);
-                }
-                self.lists.rows[next] = row;
-                self.lists.places[next] = (place + STEPS) as u32;
-                next += usize::from(state >= a.live);
+                let state = self.states[usize::from(row) % CHUNK];
+                // SAFETY: `limit` is STEPS octets or more before the end, and the state is one of the automaton.
+                let state = if place < self.limit { unsafe { steps::<S, STEPS>(a, self.octets, state, place) } } else { a.slow };
+                self.note(row, state, place + STEPS, &mut live, &mut chains);
             }
-            count = next;
+            count = live;
         }
-        self.lists.rows[..chains.len()].copy_from_slice(&chains);
-        chains.len()
+        chains
     }
 }
 
