@@ -1,7 +1,7 @@
 //! How many rows in a row begin alike.
 
 use super::rows::Lines;
-use crate::engine::scan::{Task, Vector, prefetch_far};
+use crate::engine::scan::{Task, Vector, prefetch, prefetch_far};
 
 /// How far ahead octets are brought into the cache.
 const AHEAD: usize = 256 << 10;
@@ -22,9 +22,19 @@ impl Default for Prefix {
 }
 
 impl Prefix {
-    /// The octets; none before any were set.
-    pub(super) fn octets(&self) -> &[u8] {
-        &self.octets
+    /// Whether these are its octets; none are before any were set.
+    #[inline]
+    pub(super) fn is(&self, octets: &[u8]) -> bool {
+        match self.head.get(..octets.len()) {
+            Some(head) if self.mask != 0 => self.mask == mask_of(octets.len()) && head == octets,
+            _ => self.octets == octets,
+        }
+    }
+
+    /// Brings it into the cache.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.head);
     }
 
     pub(super) fn set(&mut self, octets: &[u8]) {
@@ -35,7 +45,7 @@ impl Prefix {
             let (slash, prefix) = head.split_last_mut().expect("at least the `/`");
             prefix.copy_from_slice(octets);
             *slash = b'/';
-            self.mask = u64::MAX >> (63 - octets.len());
+            self.mask = mask_of(octets.len());
         }
     }
 
@@ -45,14 +55,17 @@ impl Prefix {
     }
 }
 
-/// How many lines from `first` on have the prefix; `starts` gets where each of their targets begins, `target_at` octets behind the line's start.
+/// The bits of so many octets and the `/` behind them.
+fn mask_of(len: usize) -> u64 {
+    if len < 64 { u64::MAX >> (63 - len) } else { 0 }
+}
+
+/// How many lines from `first` on have the prefix.
 pub(super) struct SamePrefix<'a> {
     pub(super) octets: &'a [u8],
     pub(super) lines: Lines<'a>,
     pub(super) first: usize,
     pub(super) prefix: &'a Prefix,
-    pub(super) target_at: u32,
-    pub(super) starts: &'a mut Vec<u32>,
 }
 
 impl Task for SamePrefix<'_> {
@@ -60,9 +73,8 @@ impl Task for SamePrefix<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> usize {
-        let SamePrefix { octets, lines, first, prefix, target_at, starts } = self;
+        let SamePrefix { octets, lines, first, prefix } = self;
         let ends = lines.ends_from(first);
-        starts.resize(ends.len(), 0);
         let mut start = lines.start(first);
         for (count, &end) in ends.iter().enumerate() {
             let row = &octets[start as usize..];
@@ -76,10 +88,8 @@ impl Task for SamePrefix<'_> {
                 }
             };
             if !same {
-                starts.truncate(count);
                 return count;
             }
-            starts[count] = start + target_at;
             start = end + 1;
         }
         ends.len()

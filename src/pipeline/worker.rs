@@ -20,7 +20,7 @@ use super::rows::Lines;
 use super::usage::Stated;
 use super::{Batch, Column, Decided, Run, Summary, UsageColumn};
 use crate::engine::matcher::block::Targets;
-use crate::engine::scan::Isa;
+use crate::engine::scan::{Isa, prefetch};
 use crate::target::url::BadUrl;
 
 /// Octets before a path that a thread remembers the places of, at most; fewer when there are many columns.
@@ -41,8 +41,8 @@ pub struct Worker<'s> {
     known: Vec<Option<Box<Known<'s>>>>,
     /// Where a row stands that names no origin.
     nowhere: Known<'s>,
-    /// Where the targets of the current rows begin, where they are lines with one prefix.
-    starts: Vec<u32>,
+    /// That of the rows being cut.
+    prefix: Prefix,
     /// Those places of `known` that rows of the batch stand in, in order of first appearance.
     touched: Vec<u32>,
     /// The runs of the batch.
@@ -50,12 +50,23 @@ pub struct Worker<'s> {
     group: Group,
 }
 
-/// Consecutive rows of one place, and the next such rows of that place.
-#[derive(Debug)]
+/// Consecutive rows that begin alike, and the next such rows of that place.
+#[derive(Debug, Clone, Copy)]
 struct Link {
     first: u32,
     count: u32,
     next: u32,
+    /// Of the octets before the path, of which there are so many; none where the rows name no origin.
+    hash: u64,
+    prefix_len: u32,
+}
+
+impl Link {
+    /// Where a table of that size remembers the place.
+    #[inline]
+    fn place(&self, size: usize) -> usize {
+        self.hash as usize & (size - 1)
+    }
 }
 
 /// No run.
@@ -145,10 +156,10 @@ impl<'s> Worker<'s> {
     /// Verdicts alone, of one reading, for rows that are lines: gathered by place.
     fn answer_lines(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
         self.touched.clear();
-        self.runs.clear();
-        let mut start = 0;
-        while start < decided.rows.len() {
-            start = self.gather(evaluator, decided, start);
+        self.cut(evaluator, decided);
+        for run in 0..self.runs.len() {
+            self.prefetch_places(run);
+            self.place(evaluator, decided, run);
         }
         for index in 0..self.touched.len() {
             if let Some(ahead) = self.touched.get(index + AHEAD).and_then(|&at| self.known[at as usize].as_ref()) {
@@ -158,52 +169,78 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Notes where the rows from `first` on that begin alike stand; gives the row behind them.
+    /// Cuts the rows into runs that begin alike.
+    fn cut(&mut self, evaluator: &Evaluator<'s>, decided: &Decided<'s>) {
+        let Worker { runs, prefix, .. } = self;
+        runs.clear();
+        let (octets, rows) = (&decided.octets[..], &decided.rows);
+        let lines = rows.lines().expect("rows are gathered where they are lines");
+        let mut first = 0;
+        while first < rows.len() {
+            let mut run = Link { first: first as u32, count: 1, next: NONE, hash: 0, prefix_len: 0 };
+            if evaluator.readings[0].cuts_itself() {
+                run.count = (rows.len() - first) as u32;
+            } else if let Ok(origin) = Origin::of(&octets[rows.range(octets, first)]) {
+                prefix.set(origin.prefix());
+                run.count = evaluator.isa.run(SamePrefix { octets, lines, first, prefix }) as u32;
+                (run.hash, run.prefix_len) = (xxh3_64(origin.prefix()), origin.prefix().len() as u32);
+            }
+            first += run.count as usize;
+            runs.push(run);
+        }
+    }
+
+    /// Brings into the cache what runs ahead will be looked up in: first the table, then what it leads to.
     #[inline]
-    fn gather(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, first: usize) -> usize {
-        let row = &decided.octets[decided.rows.range(&decided.octets, first)];
-        let origin = Origin::of(row);
-        let prefix = match &origin {
-            Ok(origin) if !evaluator.readings[0].cuts_itself() => origin.prefix(),
-            _ => return self.answer_odd(evaluator, decided, first),
-        };
-        let at = xxh3_64(prefix) as usize & (self.known.len() - 1);
-        if self.known[at].get_or_insert_default().prefix.octets() != prefix {
+    fn prefetch_places(&self, run: usize) {
+        if let Some(ahead) = self.runs.get(run + 2 * AHEAD) {
+            prefetch(&self.known[ahead.place(self.known.len())]);
+        }
+        if let Some(known) = self.runs.get(run + AHEAD).and_then(|ahead| self.known[ahead.place(self.known.len())].as_ref()) {
+            known.prefix.prefetch();
+        }
+    }
+
+    /// Notes where the rows of a run stand.
+    #[inline]
+    fn place(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, run: usize) {
+        let Link { first, count, prefix_len, .. } = self.runs[run];
+        let first = first as usize;
+        if prefix_len == 0 {
+            return self.answer_odd(evaluator, decided, first..first + count as usize);
+        }
+        let at = self.runs[run].place(self.known.len());
+        let row = decided.rows.range(&decided.octets, first);
+        let prefix = row.start..row.start + prefix_len as usize;
+        if !self.known[at].get_or_insert_default().prefix.is(&decided.octets[prefix]) {
             self.answer_place(evaluator, decided, at);
-            let row = &decided.octets[decided.rows.range(&decided.octets, first)];
             let known = self.known[at].as_mut().expect("just made");
-            known.enter(evaluator, row, Origin::of(row), false, &mut self.buffers);
+            known.enter(evaluator, &decided.octets[row.clone()], Origin::of(&decided.octets[row]), false, &mut self.buffers);
         }
         let known = self.known[at].as_mut().expect("just made");
         if !known.places[0].has_origin {
-            // A host that is none: the row looks like a URL, and has no origin.
-            RunOf { evaluator, rows: first..first + 1, buffers: &mut self.buffers, decided }.answer(known);
-            return first + 1;
+            // A host that is none: the rows look like URLs, and have no origin.
+            let rows = first..first + count as usize;
+            return RunOf { evaluator, rows, buffers: &mut self.buffers, decided }.answer(known);
         }
-        let count = known.same_place(evaluator.isa, decided, first, &mut self.starts);
-        let run = self.runs.len() as u32;
-        self.runs.push(Link { first: first as u32, count: count as u32, next: NONE });
         match &mut known.waiting {
             Some((_, last)) => {
-                self.runs[*last as usize].next = run;
-                *last = run;
+                self.runs[*last as usize].next = run as u32;
+                *last = run as u32;
             }
             None => {
-                known.waiting = Some((run, run));
+                known.waiting = Some((run as u32, run as u32));
                 self.touched.push(at as u32);
             }
         }
-        first + count
     }
 
-    /// Answers rows from `first` on that name no origin, or are all cut by themselves; gives the row behind them.
-    fn answer_odd(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, first: usize) -> usize {
-        let Worker { nowhere, buffers, starts, .. } = self;
-        let row = decided.row(first);
+    /// Answers rows that name no origin, or are all cut by themselves.
+    fn answer_odd(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>) {
+        let Worker { nowhere, buffers, .. } = self;
+        let row = decided.row(rows.start);
         nowhere.enter(evaluator, row, Origin::of(row), false, buffers);
-        let end = first + nowhere.same_place(evaluator.isa, decided, first, starts);
-        RunOf { evaluator, rows: first..end, buffers, decided }.answer(nowhere);
-        end
+        RunOf { evaluator, rows, buffers, decided }.answer(nowhere);
     }
 
     /// Answers the rows that wait in a place.
@@ -232,15 +269,15 @@ impl<'s> Worker<'s> {
     }
 
     fn decide_rows(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
-        let Worker { detail, buffers, known, nowhere, starts, .. } = self;
+        let Worker { detail, buffers, known, nowhere, group, .. } = self;
         let mut start = 0;
         while start < decided.rows.len() {
             let row = &decided.octets[decided.rows.range(&decided.octets, start)];
             let known = enter(known, nowhere, evaluator, row, *detail, buffers);
-            let end = start + known.same_place(evaluator.isa, decided, start, starts);
+            let end = start + known.same_place(evaluator.isa, decided, start);
             let mut run = RunOf { evaluator, rows: start..end, buffers, decided };
             match detail {
-                true => run.decide(known, starts),
+                true => run.decide(known, &mut group.starts),
                 false => run.answer(known),
             }
             start = end;
@@ -268,7 +305,7 @@ fn enter<'k, 's>(
     };
     let at = xxh3_64(prefix) as usize & (memory.len() - 1);
     let known = memory[at].get_or_insert_default();
-    if known.prefix.octets() != prefix {
+    if !known.prefix.is(prefix) {
         known.enter(evaluator, row, origin, detail, buffers);
     }
     known
@@ -289,18 +326,16 @@ impl<'s> Known<'s> {
         }
     }
 
-    /// How many rows from `first` on stand where that one does. `starts` gets where their targets begin, if they are lines and there is one reading.
-    fn same_place(&self, isa: Isa, decided: &Decided<'_>, first: usize, starts: &mut Vec<u32>) -> usize {
-        starts.clear();
+    /// How many rows from `first` on stand where that one does.
+    fn same_place(&self, isa: Isa, decided: &Decided<'_>, first: usize) -> usize {
         if self.places.iter().all(|place| place.has_origin && place.target_at.is_none()) {
             return decided.rows.len() - first;
         }
         if !self.places.iter().all(|place| place.has_origin) {
             return 1; // what goes on from a row that names no origin may well name one
         }
-        if let (Some(lines), [Place { target_at: Some(target_at), .. }]) = (decided.rows.lines(), &self.places[..]) {
-            let (octets, prefix) = (&decided.octets[..], &self.prefix);
-            return isa.run(SamePrefix { octets, lines, first, prefix, target_at: *target_at as u32, starts });
+        if let Some(lines) = decided.rows.lines() {
+            return isa.run(SamePrefix { octets: &decided.octets, lines, first, prefix: &self.prefix });
         }
         (first..decided.rows.len()).position(|row| !self.prefix.begins(decided.row(row))).unwrap_or(decided.rows.len() - first)
     }
@@ -328,14 +363,17 @@ impl<'s> RunOf<'_, 's> {
         self.finish(known);
     }
 
-    /// Whole decisions. `starts` has where the targets begin, if that is known.
-    fn decide(&mut self, known: &mut Known<'s>, starts: &[u32]) {
+    /// Whole decisions. `starts` is a buffer.
+    fn decide(&mut self, known: &mut Known<'s>, starts: &mut Vec<u32>) {
         known.places.iter_mut().for_each(Place::begin);
         let (evaluator, buffers) = (self.evaluator, &mut *self.buffers);
         let Decided { octets, rows: places, decisions, columns, .. } = &mut *self.decided;
         let first = decisions.len();
         match (places.lines(), &mut known.places[..]) {
-            (Some(lines), [place]) if starts.len() >= evaluator.blocks.min_rows() => {
+            (Some(lines), [place @ Place { target_at: Some(_), .. }]) if self.rows.len() >= evaluator.blocks.min_rows() => {
+                let target_at = place.target_at.unwrap_or(0) as u32;
+                starts.clear();
+                starts.extend(self.rows.clone().map(|row| lines.start(row) + target_at));
                 let targets = Targets { octets, starts, ends: lines.ends(self.rows.clone()) };
                 place.decisions_of(evaluator, targets, buffers, decisions);
             }
