@@ -41,31 +41,40 @@ pub struct StreamedLines<R> {
     stream: R,
     /// What was read behind the last whole line.
     kept: Vec<u8>,
+    /// Buffers that came back.
+    spares: Vec<Vec<u8>>,
     at_end: bool,
 }
 
 impl<R: Read> StreamedLines<R> {
     /// The lines of `stream`.
     pub fn new(stream: R) -> StreamedLines<R> {
-        StreamedLines { stream, kept: Vec::new(), at_end: false }
+        StreamedLines { stream, kept: Vec::new(), spares: Vec::new(), at_end: false }
     }
 
-    /// Reads until the buffer holds a batch that ends with a line, or the stream ends. Gives where that line ends.
-    fn fill(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        let mut searched = 0;
-        loop {
-            if buffer.len() >= BATCH_LEN {
-                if let Some(at) = memchr::memrchr(b'\n', &buffer[searched..]) {
-                    return Ok(searched + at + 1);
+    /// Reads until the buffer, which holds `len` octets, is full or the stream ends; gives how many it holds then.
+    fn fill(&mut self, buffer: &mut [u8], mut len: usize) -> io::Result<usize> {
+        while len < buffer.len() {
+            match self.stream.read(&mut buffer[len..]) {
+                Ok(0) => {
+                    self.at_end = true;
+                    break;
                 }
-                searched = buffer.len();
-            }
-            let wanted = BATCH_LEN.max(buffer.len() / 2) as u64;
-            if self.stream.by_ref().take(wanted).read_to_end(buffer)? == 0 {
-                self.at_end = true;
-                return Ok(buffer.len());
+                Ok(read) => len += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
+        Ok(len)
+    }
+
+    /// A buffer of the length of a batch, or of twice what is kept, that begins with that. One that came back is as long as its batch was: little is
+    /// written that the stream does not write anyway.
+    fn buffer(&mut self) -> Vec<u8> {
+        let mut buffer = self.spares.pop().unwrap_or_default();
+        buffer.resize(BATCH_LEN.max(2 * self.kept.len()), 0);
+        buffer[..self.kept.len()].copy_from_slice(&self.kept);
+        buffer
     }
 }
 
@@ -74,12 +83,31 @@ impl<'s, R: Read> Source<'s> for StreamedLines<R> {
         if self.at_end {
             return Ok(None);
         }
-        let mut buffer = std::mem::take(&mut self.kept);
-        buffer.reserve(BATCH_LEN + 1);
-        let end = self.fill(&mut buffer)?;
-        self.kept = buffer[end..].to_vec();
+        let mut buffer = self.buffer();
+        let mut searched = self.kept.len();
+        let mut len = searched;
+        let end = loop {
+            len = self.fill(&mut buffer, len)?;
+            match memchr::memrchr(b'\n', &buffer[searched..len]) {
+                _ if self.at_end => break len,
+                Some(at) => break searched + at + 1,
+                None => {
+                    searched = len;
+                    buffer.resize(2 * len, 0);
+                }
+            }
+        };
+        self.kept.clear();
+        self.kept.extend_from_slice(&buffer[end..len]);
         buffer.truncate(end);
         if buffer.is_empty() { Ok(None) } else { Ok(Some(Batch::lines(buffer))) }
+    }
+
+    fn recycle(&mut self, octets: Vec<u8>) {
+        // Not the buffer of a line of megabytes.
+        if octets.capacity() <= 2 * BATCH_LEN {
+            self.spares.push(octets);
+        }
     }
 }
 

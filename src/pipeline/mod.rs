@@ -96,6 +96,11 @@ pub trait Source<'s> {
     ///
     /// When the input can not be read.
     fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>>;
+
+    /// Takes back the octets of a batch that is done with, if they were its own: a source that reads may read into them again. Nobody has to.
+    fn recycle(&mut self, octets: Vec<u8>) {
+        drop(octets);
+    }
 }
 
 /// Where decided rows go, in order.

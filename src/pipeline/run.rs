@@ -1,12 +1,24 @@
 //! Batches over threads, in order: the only threads there are.
+//!
+//! ```text
+//!             ┌─────────── the table ───────────┐
+//!  reads ──▶  │ waiting: batches nobody decides │ ──▶ the other threads decide, oldest first
+//!             │ places:  one a batch in flight  │ ◀── decided, in its place
+//!  writes ◀── │          oldest first           │
+//!             └─────────────────────────────────┘
+//! ```
+//!
+//! The calling thread alone touches the source and the sink. What it finds to do, in this order: hand the oldest batch to the sink if it is decided; read a
+//! batch if there is room; decide one that waits. So it sleeps only where it has nothing left but to wait for the oldest batch, and of N threads N decide.
+//! The others sleep only where no batch waits: a wake-up costs as much as a tenth of a batch.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::{fmt, io};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::{fmt, io, mem};
 
-use super::{Decided, Evaluator, Sink, Source, Summary, Worker};
+use super::{Batch, Decided, Evaluator, Sink, Source, Summary, Worker};
 
 /// Why a run ended early.
 #[derive(Debug)]
@@ -66,69 +78,224 @@ pub fn run<'s>(
     sink: &mut dyn Sink,
     threads: NonZeroUsize,
 ) -> Result<Summary, RunError> {
-    let flow = Flow { evaluator, detail: sink.wants_decisions(), workers: Mutex::default(), spares: Mutex::default() };
     let mut out = InOrder { sink, summary: Summary::new(evaluator.column_count(), evaluator.usage_count()) };
+    let decider = Decider { evaluator, detail: out.sink.wants_decisions() };
     if threads.get() == 1 {
-        while let Some(batch) = source.next_batch().map_err(RunError::Source)? {
-            let decided = flow.decide(batch);
-            flow.recycle(out.take(decided)?);
-        }
-        return Ok(out.summary);
+        alone(source, &decider, &mut out)?;
+    } else {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get() - 1).build().map_err(RunError::Threads)?;
+        let table = Table::new(IN_FLIGHT * threads.get());
+        pool.in_place_scope(|scope| {
+            let _closed_at_the_end = Closed(&table);
+            for _ in 1..threads.get() {
+                scope.spawn(|_| table.serve(&decider));
+            }
+            together(source, &decider, &table, &mut out)
+        })?;
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build().map_err(RunError::Threads)?;
-    pool.in_place_scope(|scope| {
-        let mut in_flight: VecDeque<Receiver<Decided<'s>>> = VecDeque::new();
-        let mut at_end = false;
-        loop {
-            while !at_end && in_flight.len() < 2 * threads.get() {
-                let Some(batch) = source.next_batch().map_err(RunError::Source)? else {
-                    at_end = true;
-                    break;
-                };
-                let (sender, receiver) = sync_channel(1);
-                let flow = &flow;
-                // The receiver is gone when the run ended early: nobody wants the batch then.
-                scope.spawn(move |_| drop(sender.send(flow.decide(batch))));
-                in_flight.push_back(receiver);
-            }
-            // A worker that panicked sends nothing; the scope raises its panic.
-            match in_flight.pop_front().map(|receiver| receiver.recv()) {
-                Some(Ok(decided)) => flow.recycle(out.take(decided)?),
-                Some(Err(_)) | None => break,
-            }
-        }
-        Ok(())
-    })?;
     Ok(out.summary)
 }
 
-/// What the threads share. Its locks are taken once a batch.
-struct Flow<'e, 's> {
+/// Everything on the calling thread.
+fn alone<'s>(source: &mut dyn Source<'s>, decider: &Decider<'_, 's>, out: &mut InOrder<'_>) -> Result<(), RunError> {
+    let (mut worker, mut spare) = (Worker::new(), None);
+    while let Some(batch) = source.next_batch().map_err(RunError::Source)? {
+        let mut decided = decider.decide(&mut worker, batch, spare.take());
+        out.take(&mut decided)?;
+        give_back(&mut decided, source);
+        spare = Some(decided);
+    }
+    Ok(())
+}
+
+/// The calling thread's part, where there are others.
+fn together<'s>(source: &mut dyn Source<'s>, decider: &Decider<'_, 's>, table: &Table<'s>, out: &mut InOrder<'_>) -> Result<(), RunError> {
+    let (mut worker, mut at_end) = (Worker::new(), false);
+    loop {
+        match table.next_step(at_end) {
+            Step::Write(mut decided) => {
+                out.take(&mut decided)?;
+                give_back(&mut decided, source);
+                table.lock().spares.push(decided);
+            }
+            Step::Read => match source.next_batch().map_err(RunError::Source)? {
+                Some(batch) => table.add(batch),
+                None => at_end = true,
+            },
+            Step::Decide(task) => table.decide(task, decider, &mut worker),
+            Step::End => return Ok(()),
+        }
+    }
+}
+
+/// The octets of a batch go back to the source that they came from.
+fn give_back<'s>(decided: &mut Decided<'s>, source: &mut dyn Source<'s>) {
+    if let Cow::Owned(octets) = mem::take(&mut decided.octets) {
+        source.recycle(octets);
+    }
+}
+
+/// Batches in flight a thread: one that is decided, and one that waits so that nobody else has to.
+const IN_FLIGHT: usize = 2;
+
+/// What decides a batch.
+struct Decider<'e, 's> {
     evaluator: &'e Evaluator<'s>,
     detail: bool,
-    workers: Mutex<Vec<Worker<'s>>>,
-    spares: Mutex<Vec<Decided<'s>>>,
 }
 
-impl<'s> Flow<'_, 's> {
-    fn decide(&self, batch: super::Batch<'s>) -> Decided<'s> {
-        let mut worker = pop(&self.workers).unwrap_or_default();
-        let decided = worker.decide(self.evaluator, batch, self.detail, pop(&self.spares));
-        push(&self.workers, worker);
-        decided
-    }
-
-    fn recycle(&self, decided: Decided<'s>) {
-        push(&self.spares, decided);
+impl<'s> Decider<'_, 's> {
+    fn decide(&self, worker: &mut Worker<'s>, batch: Batch<'s>, spare: Option<Decided<'s>>) -> Decided<'s> {
+        worker.decide(self.evaluator, batch, self.detail, spare)
     }
 }
 
-fn pop<T>(stack: &Mutex<Vec<T>>) -> Option<T> {
-    stack.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop()
+/// A batch to decide.
+struct Task<'s> {
+    number: u64,
+    batch: Batch<'s>,
+    spare: Option<Decided<'s>>,
 }
 
-fn push<T>(stack: &Mutex<Vec<T>>, item: T) {
-    stack.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(item);
+/// What the calling thread does next.
+enum Step<'s> {
+    Write(Decided<'s>),
+    Read,
+    Decide(Task<'s>),
+    /// Nothing is in flight and nothing comes; or a thread panicked, and the pool raises that.
+    End,
+}
+
+/// Where the threads meet. Its lock is taken a few times a batch.
+struct Table<'s> {
+    flow: Mutex<Flow<'s>>,
+    /// A batch waits, or no more come.
+    waiting: Condvar,
+    /// The oldest batch is decided, or a thread panicked.
+    oldest: Condvar,
+    /// Batches in flight at most.
+    room: usize,
+}
+
+#[derive(Default)]
+struct Flow<'s> {
+    /// Batches that nobody decides yet, oldest first. They are the newest of those in flight.
+    waiting: VecDeque<Batch<'s>>,
+    /// One a batch in flight, oldest first.
+    places: VecDeque<Option<Decided<'s>>>,
+    /// Batches that left.
+    written: u64,
+    spares: Vec<Decided<'s>>,
+    /// Threads that sleep until a batch waits.
+    idle: usize,
+    closed: bool,
+    panicked: bool,
+}
+
+impl<'s> Flow<'s> {
+    fn task(&mut self) -> Option<Task<'s>> {
+        let number = self.written + (self.places.len() - self.waiting.len()) as u64;
+        let batch = self.waiting.pop_front()?;
+        Some(Task { number, batch, spare: self.spares.pop() })
+    }
+}
+
+impl<'s> Table<'s> {
+    fn new(room: usize) -> Table<'s> {
+        Table { flow: Mutex::default(), waiting: Condvar::new(), oldest: Condvar::new(), room }
+    }
+
+    /// No thread panics while it holds the lock.
+    fn lock(&self) -> MutexGuard<'_, Flow<'s>> {
+        self.flow.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn add(&self, batch: Batch<'s>) {
+        let mut flow = self.lock();
+        flow.waiting.push_back(batch);
+        flow.places.push_back(None);
+        if flow.idle > 0 {
+            self.waiting.notify_one();
+        }
+    }
+
+    /// Waits only where nothing can be done before the oldest batch is decided.
+    fn next_step(&self, at_end: bool) -> Step<'s> {
+        let mut flow = self.lock();
+        loop {
+            if flow.panicked {
+                return Step::End;
+            }
+            if let Some(decided) = flow.places.front_mut().and_then(Option::take) {
+                flow.places.pop_front();
+                flow.written += 1;
+                return Step::Write(decided);
+            }
+            if !at_end && flow.places.len() < self.room {
+                return Step::Read;
+            }
+            if flow.places.is_empty() {
+                return Step::End;
+            }
+            if let Some(task) = flow.task() {
+                return Step::Decide(task);
+            }
+            flow = self.oldest.wait(flow).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    fn decide(&self, task: Task<'s>, decider: &Decider<'_, 's>, worker: &mut Worker<'s>) {
+        let decided = decider.decide(worker, task.batch, task.spare);
+        let mut flow = self.lock();
+        let place = (task.number - flow.written) as usize;
+        flow.places[place] = Some(decided);
+        if place == 0 {
+            self.oldest.notify_one();
+        }
+    }
+
+    /// Decides batches until no more come.
+    fn serve(&self, decider: &Decider<'_, 's>) {
+        let alarm = Alarm(self);
+        let mut worker = Worker::new();
+        while let Some(task) = self.next_task() {
+            self.decide(task, decider, &mut worker);
+        }
+        mem::forget(alarm);
+    }
+
+    fn next_task(&self) -> Option<Task<'s>> {
+        let mut flow = self.lock();
+        while !flow.closed {
+            if let Some(task) = flow.task() {
+                return Some(task);
+            }
+            flow.idle += 1;
+            flow = self.waiting.wait(flow).unwrap_or_else(|poisoned| poisoned.into_inner());
+            flow.idle -= 1;
+        }
+        None
+    }
+}
+
+/// Sends the other threads home, however the calling thread leaves.
+struct Closed<'t, 's>(&'t Table<'s>);
+
+impl Drop for Closed<'_, '_> {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.waiting.notify_all();
+    }
+}
+
+/// Wakes the calling thread if this one panics.
+struct Alarm<'t, 's>(&'t Table<'s>);
+
+impl Drop for Alarm<'_, '_> {
+    fn drop(&mut self) {
+        self.0.lock().panicked = true;
+        self.0.oldest.notify_one();
+    }
 }
 
 /// Numbers rows and adds up as batches come in order.
@@ -138,10 +305,10 @@ struct InOrder<'k> {
 }
 
 impl InOrder<'_> {
-    fn take<'s>(&mut self, mut decided: Decided<'s>) -> Result<Decided<'s>, RunError> {
+    fn take(&mut self, decided: &mut Decided<'_>) -> Result<(), RunError> {
         decided.first_row = self.summary.rows;
-        self.sink.write(&decided).map_err(RunError::Sink)?;
+        self.sink.write(decided).map_err(RunError::Sink)?;
         self.summary.add(&decided.summary);
-        Ok(decided)
+        Ok(())
     }
 }

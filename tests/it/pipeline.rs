@@ -1,6 +1,6 @@
 //! Rows through the pipeline: the same answers mapped and in memory, from a map and a stream, on any number of threads, as the oracle gives.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::num::NonZeroUsize;
 
@@ -10,7 +10,7 @@ use robosieve::agent::Agent;
 use robosieve::decision::{Reason, Verdict};
 use robosieve::dialect::RFC9309;
 use robosieve::io::lines::{MappedLines, StreamedLines};
-use robosieve::pipeline::{Decided, Discard, Evaluator, Sink, Source, Summary, run};
+use robosieve::pipeline::{Batch, Decided, Discard, Evaluator, Sink, Source, Summary, run};
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
 use robosieve::url::origins_of_name;
@@ -298,6 +298,103 @@ fn a_source_that_fails_ends_the_run() {
     for count in [1, 3] {
         let error = run(&mut StreamedLines::new(Broken(0)), &evaluator, &mut Discard, threads(count)).unwrap_err();
         assert!(error.to_string().contains("the disk is gone"), "{error}");
+    }
+}
+
+/// Small batches of one row, of which some are slow to decide, and what came back of them.
+struct Uneven {
+    given: usize,
+    came_back: usize,
+    /// The batch whose row lies outside its octets.
+    broken: Option<usize>,
+}
+
+impl Uneven {
+    const COUNT: usize = 300;
+
+    fn new(broken: Option<usize>) -> Uneven {
+        Uneven { given: 0, came_back: 0, broken }
+    }
+
+    fn row(number: usize) -> Vec<u8> {
+        let long = if number.is_multiple_of(13) { 1 << 20 } else { 0 };
+        format!("http://a.example/{number}{}", "x".repeat(long)).into_bytes()
+    }
+}
+
+impl<'s> Source<'s> for Uneven {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
+        if self.given == Uneven::COUNT {
+            return Ok(None);
+        }
+        let row = Uneven::row(self.given);
+        let end = row.len() + usize::from(self.broken == Some(self.given));
+        self.given += 1;
+        Ok(Some(Batch::rows(row, std::iter::once(0..end).collect())))
+    }
+
+    fn recycle(&mut self, octets: Vec<u8>) {
+        assert_eq!(octets, Uneven::row(self.came_back), "the octets that came with the batch, oldest first");
+        self.came_back += 1;
+        assert!(self.given - self.came_back < 2 * 5, "in flight");
+    }
+}
+
+#[test]
+fn batches_keep_their_order_and_give_their_octets_back() {
+    let store = build(&[("a.example".to_owned(), b"User-agent: *\nDisallow: /1".to_vec())]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents());
+    for count in [1, 2, 5] {
+        let (mut source, mut keep) = (Uneven::new(None), Keep::new(&store, false));
+        let summary = run(&mut source, &evaluator, &mut keep, threads(count)).unwrap();
+        assert_eq!((source.came_back, summary.rows), (Uneven::COUNT, Uneven::COUNT as u64));
+        for (number, (row, answers)) in keep.rows.iter().zip(&keep.answers).enumerate() {
+            assert_eq!(*row, Uneven::row(number));
+            assert_eq!(answers[0].0 == Verdict::Disallow, number.to_string().starts_with('1'), "row {number}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_read_into_few_buffers() {
+    #[derive(Default)]
+    struct Places(BTreeSet<usize>);
+    impl Sink for Places {
+        fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+            self.0.insert(decided.row(0).as_ptr() as usize);
+            Ok(())
+        }
+    }
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents());
+    let list = b"http://a.example/some/path\r\n".repeat(200_000);
+    for count in [1, 3] {
+        let mut places = Places::default();
+        let summary = run(&mut StreamedLines::new(&list[..]), &evaluator, &mut places, threads(count)).unwrap();
+        assert_eq!(summary.rows, 200_000);
+        assert!(places.0.len() <= 2 * count, "{} buffers on {count} threads", places.0.len());
+    }
+}
+
+/// Whichever thread it is that panics, the others go home and the caller sees it.
+#[test]
+fn a_panic_ends_the_run() {
+    struct Panics;
+    impl Sink for Panics {
+        fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+            assert!(decided.first_row() < 20, "the sink has enough");
+            Ok(())
+        }
+    }
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents());
+    for count in [1, 2, 5] {
+        for broken in [0, 1, 2, 3, 50, Uneven::COUNT - 1] {
+            let run = || run(&mut Uneven::new(Some(broken)), &evaluator, &mut Discard, threads(count));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err(), "batch {broken} on {count} threads");
+        }
+        let run = || run(&mut Uneven::new(None), &evaluator, &mut Panics, threads(count));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err(), "the sink on {count} threads");
     }
 }
 
