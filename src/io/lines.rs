@@ -35,6 +35,33 @@ impl<'s> Source<'s> for MappedLines<'s> {
     }
 }
 
+/// Octets a pipe should hold: as many as the system gives anyone who asks, and enough that its writer goes on while some batches are decided.
+#[cfg(target_os = "linux")]
+const PIPE_LEN: usize = 1 << 20;
+
+/// Makes a pipe hold more, where it may be; anything else is left as it is.
+///
+/// What a pipe holds by itself (64 KiB) is less than a batch: whoever writes sleeps while rows are decided, and whoever reads while more is written. On Linux a pipe
+/// gets room for a mebibyte, on other systems this does nothing.
+///
+/// ```
+/// use robosieve::io::lines::{StreamedLines, widen_pipe};
+///
+/// let stdin = std::io::stdin();
+/// widen_pipe(&stdin);
+/// let rows = StreamedLines::new(stdin);
+/// ```
+#[cfg(unix)]
+pub fn widen_pipe(stream: impl std::os::fd::AsFd) {
+    #[cfg(target_os = "linux")]
+    if rustix::pipe::fcntl_getpipe_size(&stream).is_ok_and(|len| len < PIPE_LEN) {
+        // Refused, say because the user's pipes hold too much in all, it stays slower and right.
+        let _ = rustix::pipe::fcntl_setpipe_size(&stream, PIPE_LEN);
+    }
+    #[cfg(not(target_os = "linux"))]
+    drop(stream);
+}
+
 /// Lines of a stream. Memory is bounded by the batches in flight and the longest line.
 #[derive(Debug)]
 pub struct StreamedLines<R> {
@@ -144,5 +171,21 @@ mod tests {
                 assert!(but_last.iter().all(|batch| batch.ends_with(b"\n") && batch.len() >= BATCH_LEN / 2));
             }
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_widened_pipe_holds_more_than_a_batch() {
+        let text = b"http://example.com/some/path\n".repeat(BATCH_LEN / 20);
+        let (reader, mut writer) = io::pipe().unwrap();
+        widen_pipe(&reader);
+        widen_pipe(&reader);
+        let len = rustix::pipe::fcntl_getpipe_size(&reader).unwrap();
+        assert!(len > text.len(), "{len}");
+        // Nobody reads yet.
+        io::Write::write_all(&mut writer, &text).unwrap();
+        drop(writer);
+        assert_eq!(batches(&mut StreamedLines::new(reader)).concat(), text);
+        widen_pipe(std::fs::File::open("/dev/null").unwrap());
     }
 }

@@ -143,13 +143,24 @@ enum Input {
 impl Input {
     fn open(path: &Path) -> Result<Input, Failure> {
         if path == Path::new("-") {
-            return Ok(Input::Stream(Box::new(io::stdin())));
+            return Ok(Input::piped(io::stdin()));
         }
         let failed = |error: io::Error| Failure::of(shown(path), &error);
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_file() || metadata.is_dir() {
             return open_map(path).map(Input::Mapped).map_err(failed);
         }
-        Ok(Input::Stream(Box::new(File::open(path).map_err(failed)?)))
+        Ok(Input::piped(File::open(path).map_err(failed)?))
+    }
+
+    #[cfg(unix)]
+    fn piped(stream: impl io::Read + std::os::fd::AsFd + 'static) -> Input {
+        robosieve::io::lines::widen_pipe(&stream);
+        Input::Stream(Box::new(stream))
+    }
+
+    #[cfg(not(unix))]
+    fn piped(stream: impl io::Read + 'static) -> Input {
+        Input::Stream(Box::new(stream))
     }
 }
