@@ -75,7 +75,8 @@ impl Vector for Avx2 {
     fn equal(self, octets: &[u8; 64], octet: u8) -> u64 {
         // SAFETY: as above.
         let wanted = unsafe { _mm256_set1_epi8(octet as i8) };
-        both(halves(octets).map(|half| equal_32(load(half), wanted)))
+        let [low, high] = halves(octets);
+        both([equal_32(load(low), wanted), equal_32(load(high), wanted)])
     }
 
     #[inline(always)]
@@ -91,33 +92,14 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn odd(self, numbers: &[u16; 64]) -> u64 {
-        let half = |at: usize| {
-            // SAFETY: as above; `at` is 0 or 32, and 32 numbers are two vectors.
-            unsafe {
-                let start = numbers.as_ptr().add(at);
-                let shifted = |at: usize| _mm256_slli_epi16::<15>(_mm256_loadu_si256(start.add(at).cast()));
-                // Packing takes from both vectors by halves; the permutation puts them in order again.
-                let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(shifted(0), shifted(16)));
-                _mm256_movemask_epi8(packed) as u32
-            }
-        };
-        both([half(0), half(32)])
+        let [low, high] = numbers.as_chunks::<32>().0 else { unreachable!("64 numbers are two halves") };
+        both([odd_32(low), odd_32(high)])
     }
 
     #[inline(always)]
     fn members(self, octets: &[u8; 64], members: &Members) -> u64 {
-        const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
-        both(halves(octets).map(|half| {
-            let octets = load(half);
-            // SAFETY: as above.
-            unsafe {
-                let [low, high] = nibbles(octets);
-                let in_row = _mm256_and_si256(look_up(low, &members.rows), look_up(high, &ROWS));
-                let ascii = !equal_32(in_row, _mm256_setzero_si256());
-                let beyond = _mm256_movemask_epi8(octets) as u32;
-                if members.high { ascii | beyond } else { ascii & !beyond }
-            }
-        }))
+        let [low, high] = halves(octets);
+        both([members_32(load(low), members), members_32(load(high), members)])
     }
 
     #[inline(always)]
@@ -137,6 +119,31 @@ impl Vector for Avx2 {
             }
         }
         both(masks)
+    }
+}
+
+#[inline(always)]
+fn odd_32(numbers: &[u16; 32]) -> u32 {
+    // SAFETY: as above; 32 numbers are two vectors.
+    unsafe {
+        let (low, high) = (numbers.as_ptr(), numbers[16..].as_ptr());
+        let low = _mm256_slli_epi16::<15>(_mm256_loadu_si256(low.cast()));
+        let high = _mm256_slli_epi16::<15>(_mm256_loadu_si256(high.cast()));
+        // Packing takes from both vectors by halves; the permutation puts them in order again.
+        _mm256_movemask_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high))) as u32
+    }
+}
+
+#[inline(always)]
+fn members_32(octets: __m256i, members: &Members) -> u32 {
+    const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+    // SAFETY: as above.
+    unsafe {
+        let [low, high] = nibbles(octets);
+        let in_row = _mm256_and_si256(look_up(low, &members.rows), look_up(high, &ROWS));
+        let ascii = !equal_32(in_row, _mm256_setzero_si256());
+        let beyond = _mm256_movemask_epi8(octets) as u32;
+        if members.high { ascii | beyond } else { ascii & !beyond }
     }
 }
 
