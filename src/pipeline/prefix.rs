@@ -3,21 +3,18 @@
 use super::rows::Lines;
 use crate::engine::scan::{Task, Vector, prefetch, prefetch_far};
 
-/// How far ahead octets are brought into the cache.
-const AHEAD: usize = 256 << 10;
-
 /// The octets that decide the origin of rows, for comparing 64 at once.
 #[derive(Debug, Clone)]
 pub(super) struct Prefix {
     octets: Vec<u8>,
-    /// The octets and a `/` behind them, and which of the 64 count; none if there are more.
+    /// The octets and a `/` behind them, and how many that are; 0 if there are more than 64.
     head: [u8; 64],
-    mask: u64,
+    len: usize,
 }
 
 impl Default for Prefix {
     fn default() -> Prefix {
-        Prefix { octets: Vec::new(), head: [0; 64], mask: 0 }
+        Prefix { octets: Vec::new(), head: [0; 64], len: 0 }
     }
 }
 
@@ -26,7 +23,7 @@ impl Prefix {
     #[inline]
     pub(super) fn is(&self, octets: &[u8]) -> bool {
         match self.head.get(..octets.len()) {
-            Some(head) if self.mask != 0 => self.mask == mask_of(octets.len()) && head == octets,
+            Some(head) if self.len != 0 => self.len == octets.len() + 1 && head == octets,
             _ => self.octets == octets,
         }
     }
@@ -40,12 +37,12 @@ impl Prefix {
     pub(super) fn set(&mut self, octets: &[u8]) {
         self.octets.clear();
         self.octets.extend_from_slice(octets);
-        self.mask = 0;
+        self.len = 0;
         if let Some(head) = self.head.get_mut(..octets.len() + 1) {
             let (slash, prefix) = head.split_last_mut().expect("at least the `/`");
             prefix.copy_from_slice(octets);
             *slash = b'/';
-            self.mask = mask_of(octets.len());
+            self.len = octets.len() + 1;
         }
     }
 
@@ -55,17 +52,14 @@ impl Prefix {
     }
 }
 
-/// The bits of so many octets and the `/` behind them.
-fn mask_of(len: usize) -> u64 {
-    if len < 64 { u64::MAX >> (63 - len) } else { 0 }
-}
-
 /// How many lines from `first` on have the prefix.
 pub(super) struct SamePrefix<'a> {
     pub(super) octets: &'a [u8],
     pub(super) lines: Lines<'a>,
     pub(super) first: usize,
     pub(super) prefix: &'a Prefix,
+    /// How far ahead octets are brought into the cache.
+    pub(super) ahead: usize,
 }
 
 impl Task for SamePrefix<'_> {
@@ -73,15 +67,15 @@ impl Task for SamePrefix<'_> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> usize {
-        let SamePrefix { octets, lines, first, prefix } = self;
+        let SamePrefix { octets, lines, first, prefix, ahead } = self;
         let ends = lines.ends_from(first);
         let mut start = lines.start(first);
         for (count, &end) in ends.iter().enumerate() {
             let row = &octets[start as usize..];
-            prefetch_far(row, AHEAD);
-            prefetch_far(row, AHEAD + 64);
+            prefetch_far(row, ahead);
+            prefetch_far(row, ahead + 64);
             let same = match row.first_chunk::<64>() {
-                Some(head) if prefix.mask != 0 && vector.differ(head, &prefix.head) & prefix.mask == 0 => true,
+                Some(head) if prefix.len != 0 && vector.begins(head, &prefix.head, prefix.len) => true,
                 _ => {
                     let line = &row[..(end - start) as usize];
                     prefix.begins(line.strip_suffix(b"\r").unwrap_or(line))

@@ -88,9 +88,9 @@ pub fn run<'s>(
         pool.in_place_scope(|scope| {
             let _closed_at_the_end = Closed(&table);
             for _ in 1..threads.get() {
-                scope.spawn(|_| table.serve(&decider));
+                scope.spawn(|_| table.serve(&decider, Worker::one_of(threads.get())));
             }
-            together(source, &decider, &table, &mut out)
+            together(source, &decider, Worker::one_of(threads.get()), &table, &mut out)
         })?;
     }
     Ok(out.summary)
@@ -109,8 +109,14 @@ fn alone<'s>(source: &mut dyn Source<'s>, decider: &Decider<'_, 's>, out: &mut I
 }
 
 /// The calling thread's part, where there are others.
-fn together<'s>(source: &mut dyn Source<'s>, decider: &Decider<'_, 's>, table: &Table<'s>, out: &mut InOrder<'_>) -> Result<(), RunError> {
-    let (mut worker, mut at_end) = (Worker::new(), false);
+fn together<'s>(
+    source: &mut dyn Source<'s>,
+    decider: &Decider<'_, 's>,
+    mut worker: Worker<'s>,
+    table: &Table<'s>,
+    out: &mut InOrder<'_>,
+) -> Result<(), RunError> {
+    let mut at_end = false;
     loop {
         match table.next_step(at_end) {
             Step::Write(mut decided) => {
@@ -255,9 +261,8 @@ impl<'s> Table<'s> {
     }
 
     /// Decides batches until no more come.
-    fn serve(&self, decider: &Decider<'_, 's>) {
+    fn serve(&self, decider: &Decider<'_, 's>, mut worker: Worker<'s>) {
         let alarm = Alarm(self);
-        let mut worker = Worker::new();
         while let Some(task) = self.next_task() {
             self.decide(task, decider, &mut worker);
         }

@@ -9,6 +9,7 @@
 //! In a list without order the rows of a well-known host lie all over a batch. So verdicts are not given as rows come: the rows of a place are put
 //! together first, in chains through the batch, and each place is asked once.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -26,6 +27,9 @@ use crate::target::url::BadUrl;
 /// Octets before a path that a thread remembers the places of, at most; fewer when there are many columns.
 const MAX_KNOWN: usize = 4096;
 
+/// Octets of a batch of a map, behind which the next one lies.
+const BATCH_LEN: usize = 256 << 10;
+
 /// Places ahead for which what they are asked with is brought into the cache.
 const AHEAD: usize = 4;
 
@@ -36,6 +40,10 @@ pub struct Worker<'s> {
     detail: bool,
     /// The evaluator that the worker last worked for.
     evaluator: u64,
+    /// How many other threads take batches by turns with this one.
+    others: usize,
+    /// How far ahead the octets of its next batch lie, likely.
+    ahead: usize,
     buffers: Buffers,
     /// By hash of the octets that decide the origin.
     known: Vec<Option<Box<Known<'s>>>>,
@@ -122,6 +130,11 @@ impl<'s> Worker<'s> {
         Worker::default()
     }
 
+    /// An idle thread of so many that take the batches of a source by turns.
+    pub(super) fn one_of(threads: usize) -> Worker<'s> {
+        Worker { others: threads - 1, ..Worker::default() }
+    }
+
     /// Decides a batch. `spare` is a decided batch that is no longer needed, for its buffers.
     pub fn decide(&mut self, evaluator: &Evaluator<'s>, batch: Batch<'s>, detail: bool, spare: Option<Decided<'s>>) -> Decided<'s> {
         if (self.evaluator, self.detail) != (evaluator.number(), detail) {
@@ -132,6 +145,10 @@ impl<'s> Worker<'s> {
         }
         let mut decided = spare.unwrap_or_default();
         decided.octets = batch.split(evaluator.isa, &mut decided.rows);
+        self.ahead = match decided.octets {
+            Cow::Borrowed(_) => BATCH_LEN * (self.others + 1),
+            Cow::Owned(_) => 0, // a buffer of its own: nothing follows
+        };
         decided.decisions.clear();
         decided.runs.clear();
         decided.summary = Summary::new(evaluator.column_count(), evaluator.usage_count());
@@ -171,7 +188,7 @@ impl<'s> Worker<'s> {
 
     /// Cuts the rows into runs that begin alike.
     fn cut(&mut self, evaluator: &Evaluator<'s>, decided: &Decided<'s>) {
-        let Worker { runs, prefix, .. } = self;
+        let Worker { runs, prefix, ahead, .. } = self;
         runs.clear();
         let (octets, rows) = (&decided.octets[..], &decided.rows);
         let lines = rows.lines().expect("rows are gathered where they are lines");
@@ -182,7 +199,7 @@ impl<'s> Worker<'s> {
                 run.count = (rows.len() - first) as u32;
             } else if let Ok(origin) = Origin::of(&octets[rows.range(octets, first)]) {
                 prefix.set(origin.prefix());
-                run.count = evaluator.isa.run(SamePrefix { octets, lines, first, prefix }) as u32;
+                run.count = evaluator.isa.run(SamePrefix { octets, lines, first, prefix, ahead: *ahead }) as u32;
                 (run.hash, run.prefix_len) = (xxh3_64(origin.prefix()), origin.prefix().len() as u32);
             }
             first += run.count as usize;
@@ -269,12 +286,12 @@ impl<'s> Worker<'s> {
     }
 
     fn decide_rows(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
-        let Worker { detail, buffers, known, nowhere, group, .. } = self;
+        let Worker { detail, buffers, known, nowhere, group, ahead, .. } = self;
         let mut start = 0;
         while start < decided.rows.len() {
             let row = &decided.octets[decided.rows.range(&decided.octets, start)];
             let known = enter(known, nowhere, evaluator, row, *detail, buffers);
-            let end = start + known.same_place(evaluator.isa, decided, start);
+            let end = start + known.same_place(evaluator.isa, decided, start, *ahead);
             let mut run = RunOf { evaluator, rows: start..end, buffers, decided };
             match detail {
                 true => run.decide(known, &mut group.starts),
@@ -327,7 +344,7 @@ impl<'s> Known<'s> {
     }
 
     /// How many rows from `first` on stand where that one does.
-    fn same_place(&self, isa: Isa, decided: &Decided<'_>, first: usize) -> usize {
+    fn same_place(&self, isa: Isa, decided: &Decided<'_>, first: usize, ahead: usize) -> usize {
         if self.places.iter().all(|place| place.has_origin && place.target_at.is_none()) {
             return decided.rows.len() - first;
         }
@@ -335,7 +352,7 @@ impl<'s> Known<'s> {
             return 1; // what goes on from a row that names no origin may well name one
         }
         if let Some(lines) = decided.rows.lines() {
-            return isa.run(SamePrefix { octets: &decided.octets, lines, first, prefix: &self.prefix });
+            return isa.run(SamePrefix { octets: &decided.octets, lines, first, prefix: &self.prefix, ahead });
         }
         (first..decided.rows.len()).position(|row| !self.prefix.begins(decided.row(row))).unwrap_or(decided.rows.len() - first)
     }

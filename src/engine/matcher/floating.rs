@@ -19,7 +19,7 @@ use super::kernel::StateId;
 use super::waves::CHUNK;
 use crate::engine::program::segments;
 use crate::engine::program::view::SegmentsView;
-use crate::engine::scan::{Buckets, Members, Vector};
+use crate::engine::scan::{Fingerprints, Hit, Line, Vector};
 use crate::target::form::TargetForm;
 
 /// Octets of a window that the tables look at.
@@ -60,9 +60,8 @@ struct Pattern {
 pub(super) struct Floating {
     /// Of each member, the highest state that one of them can give.
     maxima: Vec<u32>,
-    sets: Vec<[Buckets; WINDOW_LEN]>,
-    /// Octets on which canonicalising is not the identity, and `#`, but for line ends.
-    special: Members,
+    /// Those of the windows. Special octets are those on which canonicalising is not the identity, and `#`, but for line ends.
+    fingerprints: Fingerprints,
     /// Windows of each bucket, eight a set: from where on in `windows`.
     buckets: Vec<u32>,
     windows: Vec<Window>,
@@ -107,15 +106,6 @@ pub(super) struct Hits {
     hits: Vec<Hit>,
 }
 
-/// A place where fingerprints may stand.
-#[derive(Debug, Clone, Copy, Default)]
-struct Hit {
-    row: u16,
-    /// The buckets: those of the second set in the upper half.
-    bits: u16,
-    place: u32,
-}
-
 impl Floating {
     /// The floating rules of `members`, whose levels are states; `None` where there are none, or none that blocks can be asked for.
     pub(super) fn new(form: &TargetForm, members: &[&[Rule]]) -> Option<Floating> {
@@ -125,8 +115,7 @@ impl Floating {
         }
         let mut floating = Floating {
             maxima: members.iter().map(|rules| rules.iter().map(|rule| rule.level).max().unwrap_or(0)).collect(),
-            sets: Vec::new(),
-            special: Members::new(is_special),
+            fingerprints: Fingerprints::new(is_special),
             buckets: Vec::new(),
             windows: Vec::new(),
             looks: Vec::new(),
@@ -141,7 +130,7 @@ impl Floating {
 
     /// Size in octets.
     pub(super) fn octet_len(&self) -> usize {
-        size_of_val(&*self.sets) + size_of_val(&*self.looks) * 3 + size_of_val(&*self.windows) + size_of_val(&*self.gifts) + HASHES * 4
+        self.fingerprints.octet_len() + size_of_val(&*self.looks) * 3 + size_of_val(&*self.windows) + size_of_val(&*self.gifts) + HASHES * 4
     }
 
     /// Patterns by window, and windows.
@@ -179,18 +168,18 @@ impl Floating {
         let mut groups = grouped(windows, set_count * 8);
         groups.resize_with(set_count * 8, Vec::new);
         for set in groups.chunks_mut(8) {
-            let mut tables = [([0u8; 128], 0u8); WINDOW_LEN];
+            let mut tables = [[0u8; 128]; WINDOW_LEN];
             for (bucket, windows) in set.iter().enumerate() {
                 for window in windows {
-                    for (place, (ascii, beyond)) in tables.iter_mut().enumerate() {
+                    for (place, ascii) in tables.iter_mut().enumerate() {
                         match window.octet(place) {
                             Some(octet) => ascii[usize::from(octet)] |= 1 << bucket,
-                            None => ascii.iter_mut().chain([beyond]).for_each(|bits| *bits |= 1 << bucket),
+                            None => ascii.iter_mut().for_each(|bits| *bits |= 1 << bucket),
                         }
                     }
                 }
             }
-            self.sets.push(tables.map(|(ascii, beyond)| Buckets::new(ascii, beyond)));
+            self.fingerprints.add_set(&tables);
         }
         for (bucket, group) in groups.into_iter().enumerate() {
             self.buckets.push(self.windows.len() as u32);
@@ -272,26 +261,8 @@ impl Floating {
     /// Finds places on a line; says whether it has a special octet.
     #[inline(always)]
     fn find<V: Vector>(&self, vector: V, targets: &Targets<'_>, row: u16, hits: &mut Vec<Hit>) -> bool {
-        let (mut place, end) = (targets.starts[usize::from(row)], targets.ends[usize::from(row)]);
-        let mut special = 0;
-        let mut bits = [[0u8; 64]; 2];
-        while place < end {
-            let block = targets.octets[place as usize..].first_chunk::<66>().expect("lines end a margin before their octets do");
-            let valid = u64::MAX >> (64 - (end - place).min(64));
-            special |= vector.members(block.first_chunk().expect("64 of 66"), &self.special) & valid;
-            let mut found = 0;
-            for (set, bits) in self.sets.iter().zip(&mut bits) {
-                found |= vector.fingerprints(block, set, bits);
-            }
-            found &= valid;
-            while found != 0 {
-                let at = found.trailing_zeros() as usize;
-                hits.push(Hit { row, bits: u16::from_le_bytes([bits[0][at], bits[1][at]]), place: place + at as u32 });
-                found &= found - 1;
-            }
-            place += 64;
-        }
-        special != 0
+        let (start, end) = (targets.starts[usize::from(row)], targets.ends[usize::from(row)]);
+        vector.search(targets.octets, Line { row, start, end }, &self.fingerprints, hits)
     }
 
     /// Drops hits whose three octets begin no window that could raise a state, without a branch.

@@ -70,9 +70,8 @@ impl StateId for u32 {
 /// A stretch that leads on one way alone.
 #[derive(Debug, Clone)]
 pub(super) struct Chain<S> {
-    /// Its octets, and which of them count.
+    /// Its octets, of which the first `len` count.
     pub(super) octets: [u8; CHAIN_LEN],
-    pub(super) mask: u32,
     /// Where it begins, in octets from the start of a target: the same for all ways to it.
     pub(super) depth: u32,
     pub(super) len: u32,
@@ -360,7 +359,6 @@ impl Plan {
         };
         Some(Chain {
             octets,
-            mask: u32::MAX >> (CHAIN_LEN - piece.octets.len()),
             depth: piece.depth,
             len: piece.octets.len() as u32,
             next,

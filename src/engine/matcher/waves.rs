@@ -180,10 +180,9 @@ impl<S: StateId> Walk<'_, S> {
         let Some(text) = self.octets.get(place..).and_then(|octets| octets.first_chunk::<CHAIN_LEN>()) else {
             return (self.automaton.slow, place);
         };
-        let differ = vector.differ_32(text, &chain.octets) & chain.mask;
-        let at = (differ.trailing_zeros() as usize) % CHAIN_LEN;
-        let broken = if self.automaton.is_slow_octet(text[at]) { self.automaton.slow } else { chain.broken };
-        (if differ == 0 { chain.next } else { broken }, place + chain.len as usize)
+        let shared = vector.shared(text, &chain.octets, chain.len);
+        let broken = if self.automaton.is_slow_octet(text[shared as usize % CHAIN_LEN]) { self.automaton.slow } else { chain.broken };
+        (if shared == chain.len { chain.next } else { broken }, place + chain.len as usize)
     }
 
     /// Waves over the `count` listed lines, which stand at places of their own, until each is over or at a chain. Gives how many are at a chain, of which

@@ -4,7 +4,9 @@
 
 use std::arch::x86_64::*;
 
-use super::{Buckets, Members, Task, Vector};
+use super::Task;
+use super::blocks::Blocks;
+use super::fingerprints::{Buckets, Members, PLACES};
 
 /// Proof that the processor has AVX2 and what comes with it: there is no other way to a value than [`Avx2::detect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +72,7 @@ fn both(masks: [u32; 2]) -> u64 {
     u64::from(masks[0]) | u64::from(masks[1]) << 32
 }
 
-impl Vector for Avx2 {
+impl Blocks for Avx2 {
     #[inline(always)]
     fn equal(self, octets: &[u8; 64], octet: u8) -> u64 {
         // SAFETY: as above.
@@ -103,7 +105,7 @@ impl Vector for Avx2 {
     }
 
     #[inline(always)]
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; 3], out: &mut [u8; 64]) -> u64 {
+    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], out: &mut [u8; 64]) -> u64 {
         let mut masks = [0; 2];
         for (index, mask) in masks.iter_mut().enumerate() {
             let start = index * 32;

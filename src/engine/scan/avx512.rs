@@ -4,7 +4,9 @@
 
 use std::arch::x86_64::*;
 
-use super::{Buckets, Members, Task, Vector};
+use super::Task;
+use super::blocks::Blocks;
+use super::fingerprints::{Buckets, Members, PLACES};
 
 /// Proof that the processor has AVX-512 F, BW, DQ, VL, VBMI and what comes with them: there is no other way to a value than [`Avx512::detect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +46,7 @@ fn load(octets: &[u8; 64]) -> __m512i {
     unsafe { _mm512_loadu_si512(octets.as_ptr().cast()) }
 }
 
-impl Vector for Avx512 {
+impl Blocks for Avx512 {
     #[inline(always)]
     fn equal(self, octets: &[u8; 64], octet: u8) -> u64 {
         // SAFETY: as above.
@@ -87,15 +89,14 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; 3], out: &mut [u8; 64]) -> u64 {
+    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], out: &mut [u8; 64]) -> u64 {
         // SAFETY: as above; octets 0 to 65 are loaded, 64 at a time from 0, 1 and 2 on.
         unsafe {
-            let place = |at: usize| {
-                let octets = _mm512_loadu_si512(octets.as_ptr().add(at).cast());
-                let beyond = _mm512_set1_epi8(tables[at].beyond as i8);
-                _mm512_mask_mov_epi8(look_up(octets, &tables[at].ascii), _mm512_movepi8_mask(octets), beyond)
-            };
-            let all = _mm512_and_si512(_mm512_and_si512(place(0), place(1)), place(2));
+            let mut all = _mm512_set1_epi8(-1);
+            for (place, table) in tables.iter().enumerate() {
+                let octets = _mm512_loadu_si512(octets.as_ptr().add(place).cast());
+                all = _mm512_and_si512(all, look_up(octets, &table.ascii));
+            }
             _mm512_storeu_si512(out.as_mut_ptr().cast(), all);
             _mm512_test_epi8_mask(all, all)
         }

@@ -24,46 +24,12 @@ struct FindLines<'a> {
     ends: &'a mut Vec<u32>,
 }
 
-/// Places are written to a buffer of this many first, with a mask instead of a check.
-const BUFFER: usize = 1024;
-/// Line ends that are written for every 64 octets, be there as many or not: no branch for the ordinary line.
-const UNCONDITIONAL: usize = 3;
-
 impl Task for FindLines<'_> {
     type Output = LineEnds;
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> LineEnds {
-        let (chunks, rest) = self.octets.as_chunks::<64>();
-        let mut buffer = [0u32; BUFFER];
-        let mut len = 0;
-        let mut cr_count = 0;
-        self.ends.clear();
-        for (index, chunk) in chunks.iter().enumerate() {
-            let base = (index * 64) as u32;
-            super::prefetch_far(chunk, 4096);
-            let mut ends = vector.equal(chunk, b'\n');
-            let count = ends.count_ones() as usize;
-            cr_count += vector.equal(chunk, b'\r').count_ones() as usize;
-            for at in 0..UNCONDITIONAL {
-                buffer[(len + at) % BUFFER] = base + ends.trailing_zeros();
-                ends &= ends.wrapping_sub(1);
-            }
-            for at in UNCONDITIONAL..count {
-                buffer[(len + at) % BUFFER] = base + ends.trailing_zeros();
-                ends &= ends.wrapping_sub(1);
-            }
-            len += count;
-            if len > BUFFER - 64 - UNCONDITIONAL {
-                self.ends.extend_from_slice(&buffer[..len]);
-                len = 0;
-            }
-        }
-        self.ends.extend_from_slice(&buffer[..len]);
-        let base = chunks.len() * 64;
-        self.ends.extend((base..).zip(rest).filter(|(_, octet)| **octet == b'\n').map(|(at, _)| at as u32));
-        cr_count += rest.iter().filter(|octet| **octet == b'\r').count();
-        LineEnds { cr_count }
+        LineEnds { cr_count: vector.line_ends(self.octets, self.ends) }
     }
 }
 

@@ -1,69 +1,84 @@
-//! Vectors without vector instructions: what all others must agree with.
+//! Vectors without vector instructions: words of eight octets, tables, and the crate memchr.
 
-use super::{Buckets, Members, Vector};
+use super::fingerprints::SPECIAL;
+use super::{Fingerprints, Hit, Line, Vector};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Portable;
 
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGH: u64 = ONES << 7;
+/// Octets whose fingerprints are looked up between two questions whether there were any.
+const STRETCH: usize = 8;
 
-/// Gathers the highest bit of each octet into the lowest eight.
-#[inline(always)]
-fn high_bits(word: u64) -> u64 {
-    (word >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
+/// From `64 - len` on, a mask of the first `len` of 64 octets.
+static FIRST: [u8; 128] = {
+    let mut mask = [0; 128];
+    let mut at = 0;
+    while at < 64 {
+        mask[at] = 0xFF;
+        at += 1;
+    }
+    mask
+};
 
-/// The highest bit of each octet that is not zero.
 #[inline(always)]
-fn not_zero(word: u64) -> u64 {
-    (((word & !HIGH) + !HIGH) | word) & HIGH
-}
-
-#[inline(always)]
-fn words<const N: usize>(octets: &[u8; N]) -> impl Iterator<Item = u64> {
+fn words<const N: usize>(octets: &[u8; N]) -> impl DoubleEndedIterator<Item = u64> + ExactSizeIterator {
     octets.as_chunks::<8>().0.iter().map(|octets| u64::from_le_bytes(*octets))
-}
-
-#[inline(always)]
-fn gather(masks: impl Iterator<Item = u64>) -> u64 {
-    masks.enumerate().fold(0, |all, (index, mask)| all | high_bits(mask) << (index * 8))
 }
 
 impl Vector for Portable {
     #[inline(always)]
-    fn equal(self, octets: &[u8; 64], octet: u8) -> u64 {
-        let wanted = ONES * u64::from(octet);
-        gather(words(octets).map(|word| not_zero(word ^ wanted) ^ HIGH))
+    fn line_ends(self, octets: &[u8], ends: &mut Vec<u32>) -> usize {
+        ends.clear();
+        ends.extend(memchr::memchr_iter(b'\n', octets).map(|at| at as u32));
+        memchr::memchr_iter(b'\r', octets).count()
     }
 
     #[inline(always)]
-    fn differ(self, a: &[u8; 64], b: &[u8; 64]) -> u64 {
-        gather(words(a).zip(words(b)).map(|(a, b)| not_zero(a ^ b)))
+    fn begins(self, octets: &[u8; 64], head: &[u8; 64], len: usize) -> bool {
+        let mask = FIRST[64 - len..].first_chunk::<64>().expect("64 of at least 64");
+        words(octets).zip(words(head)).zip(words(mask)).fold(0, |all, ((a, b), mask)| all | (a ^ b) & mask) == 0
     }
 
     #[inline(always)]
-    fn differ_32(self, a: &[u8; 32], b: &[u8; 32]) -> u32 {
-        gather(words(a).zip(words(b)).map(|(a, b)| not_zero(a ^ b))) as u32
+    fn shared(self, a: &[u8; 32], b: &[u8; 32], len: u32) -> u32 {
+        let differ = words(a).zip(words(b)).map(|(a, b)| a ^ b).enumerate();
+        let first =
+            |shared, (index, differ): (usize, u64)| if differ == 0 { shared } else { index as u32 * 8 + differ.trailing_zeros() / 8 };
+        differ.rev().fold(32, first).min(len)
     }
 
     #[inline(always)]
     fn odd(self, numbers: &[u16; 64]) -> u64 {
-        numbers.iter().enumerate().fold(0, |all, (index, number)| all | u64::from(number & 1) << index)
+        // Four lowest bits, 16 apart, are moved to the highest four by one multiplication.
+        let four = |numbers: &[u16; 4]| {
+            let word = numbers.iter().rev().fold(0, |word, &number| word << 16 | u64::from(number));
+            (word & 0x0001_0001_0001_0001).wrapping_mul(0x1000_2000_4000_8000) >> 60
+        };
+        numbers.as_chunks::<4>().0.iter().rev().fold(0, |bits, numbers| bits << 4 | four(numbers))
     }
 
     #[inline(always)]
-    fn members(self, octets: &[u8; 64], members: &Members) -> u64 {
-        octets.iter().enumerate().fold(0, |all, (at, &octet)| all | u64::from(members.contains(octet)) << at)
-    }
-
-    #[inline(always)]
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; 3], out: &mut [u8; 64]) -> u64 {
-        let mut hits = 0;
-        for at in 0..64 {
-            out[at] = tables[0].of(octets[at]) & tables[1].of(octets[at + 1]) & tables[2].of(octets[at + 2]);
-            hits |= u64::from(out[at] != 0) << at;
+    fn search(self, octets: &[u8], line: Line, fingerprints: &Fingerprints, hits: &mut Vec<Hit>) -> bool {
+        let [first, second, third] = &*fingerprints.words;
+        let mut all = 0;
+        let mut place = line.start;
+        while place < line.end {
+            let stretch = octets[place as usize..].first_chunk::<{ STRETCH + 2 }>().expect("66 octets follow the line");
+            let word = |at: usize| {
+                let [a, b, c] = [stretch[at], stretch[at + 1], stretch[at + 2]].map(usize::from);
+                first[a] & second[b] & third[c]
+            };
+            if (0..STRETCH).fold(0, |any, at| any | word(at)) != 0 {
+                for at in 0..STRETCH.min((line.end - place) as usize) {
+                    let word = word(at);
+                    all |= word;
+                    if word as u16 != 0 {
+                        hits.push(Hit { row: line.row, bits: word as u16, place: place + at as u32 });
+                    }
+                }
+            }
+            place += STRETCH as u32;
         }
-        hits
+        all & SPECIAL != 0
     }
 }
