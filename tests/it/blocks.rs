@@ -1,49 +1,17 @@
 //! Many rows at once give what one after another gives: every instruction set, every rung, every dialect.
 
-use std::io;
-
 use proptest::prelude::*;
 
 use robosieve::agent::{Agent, LineToken};
 use robosieve::compile::Options;
-use robosieve::decision::Decision;
 use robosieve::dialect::{Dialect, RFC9309};
-use robosieve::io::lines::MappedLines;
-use robosieve::pipeline::{Blocks, Column, Decided, Evaluator, Sink, Summary, run};
 use robosieve::policy::Policy;
-use robosieve::program::{Detail, Rung};
-use robosieve::scan::Isa;
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
 
+use crate::claims::blocks::check_list;
 use crate::corpus;
 use crate::ladder::{robots, target, targets_of};
-use crate::pipeline::threads;
-
-/// Keeps columns as they come.
-#[derive(Default)]
-struct Keep {
-    rows: Vec<Vec<u8>>,
-    columns: Vec<Vec<Column>>,
-    /// Whether decisions are asked for, and they.
-    detail: bool,
-    decisions: Vec<Vec<Decision>>,
-}
-
-impl Sink for Keep {
-    fn wants_decisions(&self) -> bool {
-        self.detail
-    }
-
-    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
-        self.rows.extend((0..decided.row_count()).map(|row| decided.row(row).to_vec()));
-        self.columns.push(decided.columns().to_vec());
-        if self.detail {
-            self.decisions.extend((0..decided.row_count()).map(|row| decided.decisions(row).to_vec()));
-        }
-        Ok(())
-    }
-}
 
 fn store(robots: &[u8], dialect: Dialect, options: Options) -> Store {
     let mut builder = Builder::new(dialect).options(options);
@@ -55,57 +23,9 @@ fn agents() -> Vec<Agent> {
     ["*", "abot", "bbot"].map(|token| Agent::token(token).unwrap()).to_vec()
 }
 
-fn ask(store: &Store, agents: &[Agent], list: &[u8], isa: Isa, blocks: Blocks, detail: bool) -> (Keep, Summary) {
-    let mut keep = Keep { detail, ..Keep::default() };
-    let evaluator = Evaluator::new(store, agents.to_vec()).with_isa(isa).with_blocks(blocks);
-    let summary = run(&mut MappedLines::new(list), &evaluator, &mut keep, threads(1)).unwrap();
-    (keep, summary)
-}
-
-/// The first row on which the two differ.
-fn difference(expected: &Keep, found: &Keep) -> Option<String> {
-    if expected.rows != found.rows || expected.columns.len() != found.columns.len() {
-        return Some("other rows".to_owned());
-    }
-    let mut first = 0;
-    for (expected_columns, columns) in expected.columns.iter().zip(&found.columns) {
-        let rows = expected_columns[0].allow.len();
-        for (agent, (a, b)) in expected_columns.iter().zip(columns).enumerate() {
-            for row in 0..rows {
-                let (a, b) = ((a.allow.get(row), a.resolved.get(row)), (b.allow.get(row), b.resolved.get(row)));
-                if a != b {
-                    let url = expected.rows[first + row].escape_ascii();
-                    return Some(format!("row {row}, {url}: agent {agent}: {a:?} one by one, {b:?} at once"));
-                }
-            }
-        }
-        first += rows;
-    }
-    None
-}
-
 /// Compiled in every way that blocks are asked in, the rows get what the backstop says of each.
 fn check(robots: &[u8], dialect: &Dialect, agents: &[Agent], list: &[u8]) -> Result<(), String> {
-    let one_by_one = store(robots, *dialect, Options::default().with_rung(Some(Rung::Backstop)));
-    let (expected, expected_summary) = ask(&one_by_one, agents, list, Isa::PORTABLE, Blocks::Never, true);
-    for (rung, detail) in [(None, Detail::Verdicts), (Some(Rung::Dfa), Detail::Verdicts), (Some(Rung::Dfa), Detail::Rules)] {
-        let store = store(robots, *dialect, Options::default().with_rung(rung).with_detail(detail));
-        for isa in Isa::available() {
-            let (decided, _) = ask(&store, agents, list, isa, Blocks::Always, true);
-            if let Some(row) = (0..expected.rows.len()).find(|&row| expected.decisions[row] != decided.decisions[row]) {
-                let (url, a, b) = (expected.rows[row].escape_ascii(), &expected.decisions[row], &decided.decisions[row]);
-                return Err(format!("{isa}, {rung:?}, {detail:?}, {}: row {row}, {url}: {a:?} one by one, {b:?} at once", dialect.name));
-            }
-            let (found, summary) = ask(&store, agents, list, isa, Blocks::Always, false);
-            if let Some(difference) = difference(&expected, &found) {
-                return Err(format!("{isa}, {rung:?}, {detail:?}, {}: {difference}", dialect.name));
-            }
-            for (expected, found) in expected_summary.agents.iter().zip(&summary.agents) {
-                assert_eq!((expected.allow, expected.disallow()), (found.allow, found.disallow()), "{isa}");
-            }
-        }
-    }
-    Ok(())
+    check_list(|options| store(robots, *dialect, options), agents, list)
 }
 
 /// A list of these targets, with enough behind them that they are not the last of their block, and the odd line end.

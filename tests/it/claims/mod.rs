@@ -3,6 +3,7 @@
 //! The fuzz targets in tools/fuzz call these functions with what the fuzzer makes up; the test `regressions` calls them with every input that once
 //! broke a claim. So an input means the same in both.
 
+pub mod blocks;
 pub mod canonicalise;
 pub mod decide;
 pub mod header;
@@ -13,10 +14,11 @@ pub mod store;
 pub type Claim = fn(&[u8]);
 
 /// The claims by the name of their fuzz target.
-pub const ALL: [(&str, Claim); 5] = [
+pub const ALL: [(&str, Claim); 6] = [
     ("parse", parse::check),
     ("canonicalise", canonicalise::check),
     ("decide", decide::check),
     ("store", store::check),
     ("header", header::check),
+    ("blocks", blocks::check),
 ];
