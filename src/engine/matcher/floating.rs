@@ -179,7 +179,7 @@ impl Floating {
                     }
                 }
             }
-            self.fingerprints.add_set(&tables);
+            self.fingerprints.add_set(&tables, set.iter().all(|windows| windows.len() <= 1));
         }
         for (bucket, group) in groups.into_iter().enumerate() {
             self.buckets.push(self.windows.len() as u32);

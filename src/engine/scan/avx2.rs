@@ -105,7 +105,7 @@ impl Blocks for Avx2 {
     }
 
     #[inline(always)]
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], out: &mut [u8; 64]) -> u64 {
+    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], _: bool, out: &mut [u8; 64]) -> u64 {
         let mut masks = [0; 2];
         for (index, mask) in masks.iter_mut().enumerate() {
             let start = index * 32;

@@ -21,8 +21,8 @@ pub(super) trait Blocks: Copy {
     fn members(self, octets: &[u8; 64], members: &Members) -> u64;
 
     /// Where fingerprints may stand: the octet has a bit in the first table that the next one has in the second and the one after it in the third. `out`
-    /// gets those bits. There may be more than the tables say.
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], out: &mut [u8; 64]) -> u64;
+    /// gets those bits. There may be more than the tables say, more so if `are_few`: windows so few that a wrong hit is rare anyway.
+    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], are_few: bool, out: &mut [u8; 64]) -> u64;
 }
 
 impl<B: Blocks> Vector for B {
@@ -57,7 +57,7 @@ impl<B: Blocks> Vector for B {
             special |= self.members(block.first_chunk().expect("64 of 66"), &fingerprints.special) & valid;
             let mut found = 0;
             for (set, bits) in fingerprints.sets.iter().zip(&mut bits) {
-                found |= self.fingerprints(block, set, bits);
+                found |= self.fingerprints(block, set, fingerprints.are_few, bits);
             }
             found &= valid;
             while found != 0 {

@@ -36,6 +36,8 @@ pub(crate) struct Fingerprints {
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "vectors look octets up in it"))]
     pub(super) special: Members,
     pub(super) sets: Vec<[Buckets; PLACES]>,
+    /// Whether windows are so few that a wrong hit is rare anyway.
+    pub(super) are_few: bool,
     /// By place and octet, the buckets of all sets, and [`SPECIAL`]: at the first place if the octet is special, at the others always.
     pub(super) words: Box<[[u32; 256]; PLACES]>,
 }
@@ -45,11 +47,18 @@ impl Fingerprints {
     pub(crate) fn new(is_special: impl Fn(u8) -> bool) -> Fingerprints {
         let special = |octet: usize| is_special(if octet < 128 { octet as u8 } else { 0xFF });
         let first = std::array::from_fn(|octet| if special(octet) { SPECIAL } else { 0 });
-        Fingerprints { special: Members::new(is_special), sets: Vec::new(), words: Box::new([first, [SPECIAL; 256], [SPECIAL; 256]]) }
+        Fingerprints {
+            special: Members::new(is_special),
+            sets: Vec::new(),
+            are_few: true,
+            words: Box::new([first, [SPECIAL; 256], [SPECIAL; 256]]),
+        }
     }
 
-    /// Adds eight buckets: of each place, those of each ASCII octet. Other octets have those that all ASCII octets have.
-    pub(crate) fn add_set(&mut self, places: &[[u8; 128]; PLACES]) {
+    /// Adds eight buckets: of each place, those of each ASCII octet. Other octets have those that all ASCII octets have. `are_few`: no bucket
+    /// has more than one window.
+    pub(crate) fn add_set(&mut self, places: &[[u8; 128]; PLACES], are_few: bool) {
+        self.are_few &= are_few && self.sets.is_empty();
         let shift = self.sets.len() * 8;
         assert!(self.sets.len() < MAX_SETS, "a hit holds the buckets of two sets");
         for (words, ascii) in self.words.iter_mut().zip(places) {
@@ -95,8 +104,10 @@ impl Members {
 #[repr(align(64))]
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "vectors look octets up in it"))]
 pub(super) struct Buckets {
-    /// An octet from 128 on may be looked up by its lower seven bits: it has no more than any of these.
+    /// An octet from 128 on may be looked up by its lower bits: it has no more than any of these.
     pub(super) ascii: [u8; 128],
+    /// By the lower six bits, what any octet with them has.
+    pub(super) folded: [u8; 64],
     /// By low nibble and by high nibble, what any octet with it has.
     pub(super) nibbles: [[u8; 16]; 2],
 }
@@ -107,6 +118,7 @@ impl Buckets {
         let beyond = ascii.iter().fold(0xFF, |all, bits| all & bits);
         let low = std::array::from_fn(|nibble| any(&|octet| octet & 15 == nibble));
         let high = std::array::from_fn(|nibble| if nibble < 8 { any(&|octet| octet >> 4 == nibble) } else { beyond });
-        Buckets { ascii, nibbles: [low, high] }
+        let folded = std::array::from_fn(|octet| ascii[octet] | ascii[octet + 64]);
+        Buckets { ascii, folded, nibbles: [low, high] }
     }
 }

@@ -232,7 +232,8 @@ mod tests {
                 _ => set[usize::from(octet >> 6)] >> (octet & 63) & 1 == 1,
             };
             let mut fingerprints = Fingerprints::new(is_special);
-            sets.iter().for_each(|set| fingerprints.add_set(set));
+            let are_few = random().is_multiple_of(2);
+            sets.iter().for_each(|set| fingerprints.add_set(set, are_few));
             let beyond = if random().is_multiple_of(2) { 0x80 } else { 0 };
             let octets: [u8; 300] = std::array::from_fn(|_| random() as u8 & 0x7F | if random().is_multiple_of(16) { beyond } else { 0 });
             let start = random() % 100;
