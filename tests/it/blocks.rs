@@ -124,3 +124,16 @@ fn real_policies_at_once() {
         }
     }
 }
+
+/// Rule sets of every kind of floating rule are decided at once, and not row by row: fewer looks at rows one by one are what blocks are for.
+#[test]
+fn floating_rules_of_every_kind_are_decided_at_once() {
+    for pattern in ["/*?", "*?", "/*.pdf$", "/*a*b*c", "*ab*c$", "/*?a=", "/*/b/", "*;", "/*$", "/*a$"] {
+        let robots = format!("User-agent: *\nDisallow: {pattern}\nDisallow: /x/y\n");
+        let policy = Policy::parse(robots.as_bytes(), &RFC9309);
+        let octets = robosieve::compile::compile(&policy, &Options::default());
+        let program = robosieve::program::Program::check(&octets).unwrap();
+        let matcher = robosieve::matcher::Matcher::new(program.rule_set(0).unwrap()).unwrap();
+        assert!(matcher.decides_blocks(), "{pattern}");
+    }
+}

@@ -18,7 +18,7 @@ use super::block::Targets;
 use super::kernel::StateId;
 use super::waves::CHUNK;
 use crate::engine::program::segments;
-use crate::engine::program::view::SegmentsView;
+use crate::engine::program::view::{SegmentsView, Step};
 use crate::engine::scan::{Fingerprints, Hit, Line, Vector};
 use crate::target::form::TargetForm;
 
@@ -403,23 +403,30 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
     let needles = needle_octets(view)?;
     let mut rules = Vec::new();
     // The segments on the way to each sequence that is under a floating root.
-    let mut paths: Vec<Option<(usize, Vec<usize>)>> = vec![None; view.count(segments::SEQUENCE_COUNT)];
+    let mut paths: Vec<Option<(usize, Vec<Vec<u8>>)>> = vec![None; view.count(segments::SEQUENCE_COUNT)];
     for (depth, root) in [(0, segments::ROOT_EMPTY), (1, segments::ROOT_SLASH)] {
         let Some(root) = view.count(root).checked_sub(1) else { continue };
         let mut pending = vec![(root, Vec::new())];
         while let Some((sequence, path)) = pending.pop() {
             let node = view.sequence(sequence)?;
             if node.match_count > 0 && !path.is_empty() {
-                let level = value_of(view.pool.get(node.matches)?)?;
-                rules.push(Rule::of(level, depth, &path, false, &needles));
+                rules.push(Rule::of(value_of(view.pool.get(node.matches)?)?, depth, &path, false));
             }
             for index in 0..node.child_count {
-                let (segment, child) = view.pair(node.children, index)?;
-                let segment = view.segment(segment)?;
-                if segment.decoded != 0 {
-                    return None;
+                let (step, child) = view.step(&node, index)?;
+                let mut longer = path.clone();
+                match step {
+                    Step::Octet(octet) => longer.push(vec![octet]),
+                    Step::Run(octets) => longer.extend(octets.iter().map(|&octet| vec![octet])),
+                    Step::Segment(segment) => {
+                        let segment = view.segment(segment)?;
+                        if segment.decoded != 0 {
+                            return None;
+                        }
+                        longer.push(needles.get(segment.written)?.clone());
+                    }
                 }
-                pending.push((child, path.iter().copied().chain([segment.written]).collect()));
+                pending.push((child, longer));
             }
             *paths.get_mut(sequence)? = Some((depth, path));
         }
@@ -432,8 +439,9 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
             if parent & 1 == 1 {
                 return None;
             }
-            let path: Vec<usize> = path.iter().copied().chain([number]).collect();
-            rules.push(Rule::of(value_of(rank as u32)?, *depth, &path, true, &needles));
+            let mut longer = path.clone();
+            longer.push(needles[number].clone());
+            rules.push(Rule::of(value_of(rank as u32)?, *depth, &longer, true));
         }
     }
     rules.retain(|rule| rule.level > 0);
@@ -441,9 +449,8 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
 }
 
 impl Rule {
-    fn of(level: u32, depth: usize, path: &[usize], anchored: bool, needles: &[Vec<u8>]) -> Rule {
-        let segments = path.iter().map(|&needle| needles[needle].clone()).collect();
-        Rule { level, pattern: Pattern { depth, segments, anchored } }
+    fn of(level: u32, depth: usize, segments: &[Vec<u8>], anchored: bool) -> Rule {
+        Rule { level, pattern: Pattern { depth, segments: segments.to_vec(), anchored } }
     }
 }
 

@@ -88,6 +88,12 @@ impl<'p> Matcher<'p> {
         self.rules
     }
 
+    /// Whether many targets can be decided at once: by an automaton that can be copied, with floating rules that can be sought by fingerprints. Else each is
+    /// decided by itself.
+    pub fn decides_blocks(&self) -> bool {
+        self.rules.block.rung == Rung::Constant || block::Prepared::new(self).is_some()
+    }
+
     /// Whether the rules allow `raw`: what stands behind a URL's authority, as written (see [`Url::rest`](crate::target::url::Url::rest)).
     ///
     /// # Errors
