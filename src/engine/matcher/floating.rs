@@ -431,7 +431,7 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
             *paths.get_mut(sequence)? = Some((depth, path));
         }
     }
-    for number in 0..view.count(segments::NEEDLE_COUNT) {
+    for (number, octets) in needles.iter().enumerate() {
         let needle = view.needle(number)?;
         for index in 0..needle.tail_count {
             let (parent, rank) = view.pair(needle.tails, index)?;
@@ -440,7 +440,7 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
                 return None;
             }
             let mut longer = path.clone();
-            longer.push(needles[number].clone());
+            longer.push(octets.clone());
             rules.push(Rule::of(value_of(rank as u32)?, *depth, &longer, true));
         }
     }
