@@ -77,6 +77,8 @@ pub mod protocol;
 pub mod store;
 pub mod target;
 
-pub use engine::{analyse, compile, explain, lint, matcher, program, scan};
+#[cfg(feature = "pipeline")]
+pub use engine::scan;
+pub use engine::{analyse, compile, explain, lint, matcher, program};
 pub use protocol::{agent, decision, dialect, fetch, parse, policy, record, text, usage};
 pub use target::{form, percent, quote, url};

@@ -6,4 +6,5 @@ pub mod explain;
 pub mod lint;
 pub mod matcher;
 pub mod program;
+#[cfg(feature = "pipeline")]
 pub mod scan;

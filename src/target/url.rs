@@ -16,6 +16,7 @@ use super::percent::{self, OctetSet};
 const HOST: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'A', b'Z').with_range(b'0', b'9').with(b"-._~!$&'()*+,;=");
 
 /// Octets of a host that is its own ASCII form.
+#[cfg(feature = "pipeline")]
 const PLAIN_HOST: OctetSet = OctetSet::new().with_range(b'a', b'z').with_range(b'0', b'9').with(b"-._");
 
 /// A URL split into its origin and the rest.
@@ -95,6 +96,7 @@ impl<'a> Url<'a> {
 
     /// The octets before the path of a row, where they are the key of its origin as they stand: `http://` or `https://`, and a host of lower-case letters,
     /// digits, `-`, `_` and `.`, the last not at its end. `None` of any other row.
+    #[cfg(feature = "pipeline")]
     #[inline]
     pub(crate) fn plain_origin(row: &'a [u8]) -> Option<&'a [u8]> {
         let host = match row {

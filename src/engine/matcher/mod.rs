@@ -13,10 +13,14 @@
 //! programs need.
 
 mod backstop;
+#[cfg(feature = "pipeline")]
 pub(crate) mod block;
+#[cfg(feature = "pipeline")]
 mod floating;
+#[cfg(feature = "pipeline")]
 mod kernel;
 mod walk;
+#[cfg(feature = "pipeline")]
 mod waves;
 
 use super::program::view::{DfaView, SegmentsView, TrieView};
@@ -90,6 +94,7 @@ impl<'p> Matcher<'p> {
 
     /// Whether many targets can be decided at once: by an automaton that can be copied, with floating rules that can be sought by fingerprints. Else each is
     /// decided by itself.
+    #[cfg(feature = "pipeline")]
     pub fn decides_blocks(&self) -> bool {
         self.rules.block.rung == Rung::Constant || block::Prepared::new(self).is_some()
     }

@@ -666,6 +666,7 @@ impl<'a> Block<'a> {
     }
 
     /// Where its octets lie in memory: as long as they are borrowed, no other block lies there.
+    #[cfg(feature = "pipeline")]
     pub(crate) fn place(&self) -> usize {
         self.octets.as_ptr() as usize
     }

@@ -185,6 +185,7 @@ impl<'a> SegmentsView<'a> {
     }
 
     /// The octet that leads into a state.
+    #[cfg(feature = "pipeline")]
     pub(crate) fn octet(&self, state: usize) -> Option<u8> {
         self.octets.get(state).copied()
     }
