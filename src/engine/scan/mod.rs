@@ -8,12 +8,12 @@
 //!                    └── Avx512
 //! ```
 //!
-//! An algorithm is written once, over [`Vector`], and compiled for each instruction set as a whole: [`Isa::run`] enters a function that carries the
+//! An algorithm is written once, over `Vector`, and compiled for each instruction set as a whole: `Isa::run` enters a function that carries the
 //! target features and into which everything else is inlined. (Intrinsics in a function without the features become calls: 7 ns a line became 20.
 //! Closures count as such functions, above all those given to `array::map`: no intrinsic is called in one.)
 //! The right one is chosen when the program runs; building for the native processor gains nothing over that.
 //!
-//! Masks of 64 bits cost too much to make without vectors, so [`Vector`] asks no more than algorithms want to know: whether, where first, which places.
+//! Masks of 64 bits cost too much to make without vectors, so `Vector` asks no more than algorithms want to know: whether, where first, which places.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
