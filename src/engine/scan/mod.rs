@@ -260,7 +260,7 @@ mod tests {
                     let covers = |found: &&Hit| found.place == hit.place && found.bits & hit.bits == hit.bits;
                     assert!(hits.iter().find(covers).is_some(), "{isa}: {hit:?} of {line:?}");
                 }
-                let is_exact = isa == Isa::PORTABLE || isa.name() == "avx512" && beyond == 0;
+                let is_exact = isa == Isa::PORTABLE || isa.name() == "avx512" && beyond == 0 && !fingerprints.are_few;
                 assert!(!is_exact || hits == expected, "{isa}: {line:?}");
             }
         }
