@@ -43,7 +43,7 @@ pub(super) struct Buffers {
     /// What each matcher said of the current row.
     verdicts: Vec<Verdict>,
     block: BlockScratch,
-    workshop: Workshop,
+    pub(super) workshop: Workshop,
     /// What each matcher said of the current run: verdicts, or ranks.
     answers: Vec<Answers>,
     ranks: Vec<Vec<u32>>,

@@ -11,6 +11,9 @@ use crate::engine::program::Program;
 /// Octets of prepared rule sets that a thread keeps.
 const MAX_LEN: usize = 64 << 20;
 
+/// Rule sets that a thread counts the rows of.
+const MAX_SLOTS: usize = 1 << 16;
+
 /// The prepared rule sets of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Workshop {
@@ -22,6 +25,8 @@ pub(super) struct Workshop {
     /// By the slots of matchers of one place, the search for all their floating rules.
     groups: HashMap<Vec<u32>, Option<Together>>,
     len: usize,
+    /// The program last made again with ranks, by where its octets lie.
+    remade: Option<(usize, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -33,6 +38,11 @@ enum Known {
 }
 
 impl Workshop {
+    /// Whether it counts so many rule sets that it should begin anew, with whoever remembers slots.
+    pub(super) fn is_full(&self) -> bool {
+        self.known.len() > MAX_SLOTS
+    }
+
     /// Where the workshop keeps what `matcher` needs.
     pub(super) fn slot(&mut self, matcher: &Matcher<'_>) -> u32 {
         let Workshop { slots, known, ranked, .. } = self;
@@ -69,15 +79,19 @@ impl Workshop {
         for (&slot, matcher) in slots.iter().zip(matchers) {
             self.prepared(slot, matcher, targets.len(), evaluator.blocks);
         }
+        if let ([matcher], [slot], [answers, ..]) = (matchers, slots, &mut *answers) {
+            return match self.known[*slot as usize].made() {
+                Some(prepared) => prepared.ask(matcher, evaluator.isa, targets, scratch, block, answers),
+                None => answers.ask_each(targets, |raw| matcher.allows(raw, scratch)),
+            };
+        }
         let Workshop { known, groups, .. } = self;
         let member = |index: usize| Some(Member { matcher: &matchers[index], prepared: known[slots[index] as usize].made()? });
-        let mut together: Vec<usize> = Vec::new();
-        if matchers.len() > 1 {
-            together.extend((0..matchers.len()).filter(|&index| member(index).is_some_and(|member| member.prepared.joins())));
-        }
+        let joins = |&index: &usize| member(index).is_some_and(|member| member.prepared.joins());
+        let mut together: Vec<usize> = (0..matchers.len()).filter(joins).collect();
         let members: Vec<Member> = together.iter().filter_map(|&index| member(index)).collect();
         let key = together.iter().map(|&index| slots[index]).collect();
-        match groups.entry(key).or_insert_with(|| Together::new(&members)) {
+        match groups.entry(key).or_insert_with(|| if members.len() > 1 { Together::new(&members) } else { None }) {
             Some(group) => {
                 let mut outs: Vec<Answers> = together.iter().map(|&index| std::mem::take(&mut answers[index])).collect();
                 group.ask(&members, evaluator.isa, targets, scratch, block, &mut outs);
@@ -103,9 +117,10 @@ impl Workshop {
         rows: usize,
         blocks: Blocks,
     ) -> Option<&Prepared> {
-        let known = &mut self.ranked[slot as usize];
+        let Workshop { ranked: all, remade, .. } = self;
+        let known = &mut all[slot as usize];
         if known.is_due(rows, blocks, || Prepared::worthwhile_rows(matcher) + program.as_octets().len() / 8) {
-            let made = known.make(|| ranked(matcher, program));
+            let made = known.make(|| ranked(matcher, program, remade));
             self.add(made);
         }
         self.ranked[slot as usize].made()
@@ -161,9 +176,13 @@ impl Known {
     }
 }
 
-fn ranked(matcher: &Matcher<'_>, program: &Program<'_>) -> Option<Prepared> {
-    let octets = with_ranks(program).ok()?;
-    let program = Program::check(&octets).ok()?;
+/// Prepares a rule set of `program` made again with ranks, or of `remade` if that is it.
+fn ranked(matcher: &Matcher<'_>, program: &Program<'_>, remade: &mut Option<(usize, Vec<u8>)>) -> Option<Prepared> {
+    let place = program.as_octets().as_ptr() as usize;
+    if remade.as_ref().is_none_or(|(known, _)| *known != place) {
+        *remade = Some((place, with_ranks(program).ok()?));
+    }
+    let program = Program::view(&remade.as_ref()?.1).ok()?;
     let mut sets = (0..program.rule_set_count() as u32).filter_map(|index| program.rule_set(index).ok());
     let rules = sets.find(|rules| rules.block_index() == matcher.rule_set().block_index())?;
     Prepared::with_ranks(&Matcher::new(rules).ok()?)

@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::evaluate::Evaluator;
 use super::place::{Buffers, Origin, Place, RowsOf};
 use super::prefix::{Prefix, SamePrefix};
+use super::prepare::Workshop;
 use super::rows::Lines;
 use super::usage::Stated;
 use super::{Batch, Column, Decided, Run, Summary, UsageColumn};
@@ -142,6 +143,11 @@ impl<'s> Worker<'s> {
             self.known.clear();
             let columns = (evaluator.column_count() + evaluator.usage_count()).max(1);
             self.known.resize_with((MAX_KNOWN / columns).max(64).next_power_of_two(), || None);
+        }
+        if self.buffers.workshop.is_full() {
+            // Places remember slots, so both begin anew.
+            self.buffers.workshop = Workshop::default();
+            self.known.iter_mut().for_each(|known| *known = None);
         }
         let mut decided = spare.unwrap_or_default();
         decided.octets = batch.split(evaluator.isa, &mut decided.rows);

@@ -775,6 +775,9 @@ pub struct Cost {
     pub peak: usize,
     pub program_len: usize,
     pub check: Duration,
+    /// Preparing one of its rule sets for many rows at once: time and memory.
+    pub prepare: Duration,
+    pub prepare_peak: usize,
     pub allows: Worst,
     pub decides: Worst,
 }
@@ -830,6 +833,12 @@ pub fn cost(hostile: &Hostile) -> Cost {
         let program = Program::check(&octets).unwrap();
         cost.check = cost.check.max(start.elapsed());
         let agents = agents(&program);
+        for agent in &agents {
+            let matcher = Matcher::new(program.rule_set(program.bind(agent).rule_set().unwrap()).unwrap()).unwrap();
+            let (_, time, peak) = measured(|| matcher.decides_blocks());
+            cost.prepare = cost.prepare.max(time);
+            cost.prepare_peak = cost.prepare_peak.max(peak);
+        }
         for (index, target) in targets(hostile, &policy).iter().enumerate() {
             assert!(target.len() == TARGET_LEN);
             for agent in &agents {
@@ -895,6 +904,8 @@ fn check(name: &str, hostile: &Hostile) {
     };
     hold(cost.compile < COMPILE_TIME * slack, format!("compiling took {:?}", cost.compile));
     hold(cost.peak < mib << 20, format!("compiling held {} MiB", cost.peak >> 20));
+    hold(cost.prepare < COMPILE_TIME * slack, format!("preparing took {:?}", cost.prepare));
+    hold(cost.prepare_peak < MEMORY, format!("preparing held {} MiB", cost.prepare_peak >> 20));
     hold(cost.check < COMPILE_TIME * slack, format!("checking took {:?}", cost.check));
     hold(cost.allows.time < decision_time, format!("allows took {:?} for {}", cost.allows.time, cost.allows.of));
     hold(cost.decides.time < decision_time, format!("decide took {:?} for {}", cost.decides.time, cost.decides.of));

@@ -13,6 +13,7 @@ use super::determinise::{Gated, Input, determinise};
 use super::tables::{SetEntry, Tables};
 use super::trie::{Node, Trie};
 use super::write::Writer;
+use crate::engine::program::spellings::Spellings;
 use crate::engine::program::view::{self, SegmentsView, TrieView};
 use crate::engine::program::{Block, Constant, Corrupt, Detail, HEADER_LEN, Program, RuleSet, Rung, Words};
 use crate::engine::program::{block as block_layout, segments as segment_layout, trie as trie_layout};
@@ -279,43 +280,4 @@ struct Tail {
     /// The needle as written, and its length.
     written: Option<(usize, usize)>,
     is_decoded: bool,
-}
-
-/// The octets of needles, by number; of those that nobody asked for none.
-struct Spellings(Vec<Vec<u8>>);
-
-impl Spellings {
-    fn of(view: &SegmentsView<'_>, wanted: impl Iterator<Item = usize>) -> Option<Spellings> {
-        // The state from which each one comes, how deep it lies, and the state of each needle.
-        let count = view.count(segment_layout::STATE_COUNT);
-        let (mut parents, mut depths) = (vec![0; count], vec![0; count]);
-        let mut ends = vec![0; view.count(segment_layout::NEEDLE_COUNT)];
-        for index in 0..count {
-            let state = view.state(index)?;
-            parents.get_mut(state.first_child..state.first_child + state.child_count)?.fill(index);
-            let depth = depths[index];
-            depths[state.first_child..state.first_child + state.child_count].fill(depth + 1);
-            if let Some(needle) =
-                state.longest.checked_sub(1).filter(|&needle| view.needle(needle).is_some_and(|needle| needle.len == depth))
-            {
-                ends[needle] = index;
-            }
-        }
-        let mut spellings = vec![Vec::new(); ends.len()];
-        for needle in wanted {
-            if !spellings[needle].is_empty() {
-                continue;
-            }
-            let mut state = ends[needle];
-            while state > 0 {
-                spellings[needle].push(view.octet_into(state)?);
-                state = parents[state];
-            }
-            spellings[needle].reverse();
-            if spellings[needle].len() != view.needle(needle)?.len {
-                return None;
-            }
-        }
-        Some(Spellings(spellings))
-    }
 }

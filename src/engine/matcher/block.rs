@@ -117,11 +117,12 @@ impl Prepared {
     }
 
     fn of(matcher: &Matcher<'_>, level_of: impl Fn(u32) -> Option<u32>, level_of_rank: impl Fn(u32) -> Option<u32>) -> Option<Prepared> {
+        let dfa = matcher.dfa.as_ref()?;
         let mut rules = match matcher.rules.block.floating_max {
             0 => Vec::new(),
             _ => floating_rules(matcher, level_of_rank)?,
         };
-        let kernel = Kernel::new(matcher.dfa.as_ref()?, rules.iter().map(|rule| rule.level).collect(), level_of)?;
+        let kernel = Kernel::new(dfa, rules.iter().map(|rule| rule.level).collect(), level_of)?;
         for rule in &mut rules {
             rule.level = kernel.final_state(rule.level)?;
         }

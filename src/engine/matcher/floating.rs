@@ -10,7 +10,7 @@
 //! verdict; so are lines on which too many rules had to be looked at, since looking closer is not linear and the segment automaton is.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::Matcher;
@@ -18,6 +18,7 @@ use super::block::Targets;
 use super::kernel::StateId;
 use super::waves::CHUNK;
 use crate::engine::program::segments;
+use crate::engine::program::spellings::Spellings;
 use crate::engine::program::view::{SegmentsView, Step};
 use crate::engine::scan::{Fingerprints, Hit, Line, Vector};
 use crate::target::form::TargetForm;
@@ -28,6 +29,11 @@ const WINDOW_LEN: usize = 3;
 const ONE_SET: usize = 16;
 /// Windows beyond which hits are no longer rare.
 const MAX_WINDOWS: usize = 256;
+/// Rules, and sequences of their segments, beyond which the segment automaton is no worse; and segments of one of them. (Real groups have 322 at most.)
+const MAX_RULES: usize = 2048;
+const MAX_SEGMENTS: usize = 32;
+/// Octets of a segment in which a window is sought.
+const MAX_OFFSETS: usize = 64;
 /// Rules that are looked at on one line at most; where there are more it is asked by itself.
 const LOOKS: u32 = 64;
 
@@ -349,7 +355,7 @@ impl Pattern {
         let rarity = |octet: u8| BY_FREQUENCY.iter().position(|&known| known == octet).unwrap_or(BY_FREQUENCY.len()) as u32;
         let mut best: Option<((usize, u32), usize, usize)> = None;
         for (segment, octets) in self.segments.iter().enumerate() {
-            for offset in 0..octets.len() {
+            for offset in 0..octets.len().min(MAX_OFFSETS) {
                 let window = &octets[offset..octets.len().min(offset + WINDOW_LEN)];
                 // Longer windows first, then those of rare octets.
                 let score = (window.len(), window.iter().map(|&octet| rarity(octet)).sum::<u32>());
@@ -397,80 +403,83 @@ impl Look {
     }
 }
 
-/// The floating rules that can decide something, from the segment automaton. `None` where one of them has a second spelling.
+/// How a pattern goes on.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Needle(usize),
+    Octet(u8),
+}
+
+/// The floating rules that can decide something, from the segment automaton. `None` where one of them has a second spelling, or they are so many or so
+/// long that looking closer at them would be no better than the automaton itself: reading them is bounded by that.
 pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Vec<Rule>> {
     let view = matcher.segments.as_ref()?;
-    let needles = needle_octets(view)?;
-    let mut rules = Vec::new();
-    // The segments on the way to each sequence that is under a floating root.
-    let mut paths: Vec<Option<(usize, Vec<Vec<u8>>)>> = vec![None; view.count(segments::SEQUENCE_COUNT)];
-    for (depth, root) in [(0, segments::ROOT_EMPTY), (1, segments::ROOT_SLASH)] {
-        let Some(root) = view.count(root).checked_sub(1) else { continue };
-        let mut pending = vec![(root, Vec::new())];
-        while let Some((sequence, path)) = pending.pop() {
-            let node = view.sequence(sequence)?;
-            if node.match_count > 0 && !path.is_empty() {
-                rules.push(Rule::of(value_of(view.pool.get(node.matches)?)?, depth, &path, false));
-            }
-            for index in 0..node.child_count {
-                let (step, child) = view.step(&node, index)?;
-                let mut longer = path.clone();
-                match step {
-                    Step::Octet(octet) => longer.push(vec![octet]),
-                    Step::Run(octets) => longer.extend(octets.iter().map(|&octet| vec![octet])),
-                    Step::Segment(segment) => {
-                        let segment = view.segment(segment)?;
-                        if segment.decoded != 0 {
-                            return None;
-                        }
-                        longer.push(needles.get(segment.written)?.clone());
-                    }
-                }
-                pending.push((child, longer));
-            }
-            *paths.get_mut(sequence)? = Some((depth, path));
+    let paths = floating_paths(view)?;
+    let mut found: Vec<(u32, usize, Vec<Part>, bool)> = Vec::new();
+    for (&sequence, (depth, path)) in paths.iter().filter(|(_, (_, path))| !path.is_empty()) {
+        let node = view.sequence(sequence)?;
+        if node.match_count > 0 {
+            found.push((view.pool.get(node.matches)?, *depth, path.clone(), false));
         }
     }
-    for (number, octets) in needles.iter().enumerate() {
+    for number in 0..view.count(segments::NEEDLE_COUNT) {
         let needle = view.needle(number)?;
         for index in 0..needle.tail_count {
             let (parent, rank) = view.pair(needle.tails, index)?;
-            let Some((depth, path)) = paths.get(parent >> 1)? else { continue };
-            if parent & 1 == 1 {
+            let Some((depth, path)) = paths.get(&(parent >> 1)) else { continue };
+            if parent & 1 == 1 || found.len() >= MAX_RULES {
                 return None;
             }
-            let mut longer = path.clone();
-            longer.push(octets.clone());
-            rules.push(Rule::of(value_of(rank as u32)?, *depth, &longer, true));
+            found.push((rank as u32, *depth, path.iter().copied().chain([Part::Needle(number)]).collect(), true));
         }
+    }
+    let parts = found.iter().flat_map(|(_, _, path, _)| path);
+    let wanted = parts.filter_map(|part| if let Part::Needle(needle) = part { Some(*needle) } else { None });
+    let Spellings(spellings) = Spellings::of(view, wanted)?;
+    let mut rules = Vec::with_capacity(found.len());
+    for (rank, depth, path, anchored) in found {
+        let spell = |part: Part| match part {
+            Part::Needle(needle) => spellings[needle].clone(),
+            Part::Octet(octet) => vec![octet],
+        };
+        let segments = path.into_iter().map(spell).collect();
+        rules.push(Rule { level: value_of(rank)?, pattern: Pattern { depth, segments, anchored } });
     }
     rules.retain(|rule| rule.level > 0);
     Some(rules)
 }
 
-impl Rule {
-    fn of(level: u32, depth: usize, segments: &[Vec<u8>], anchored: bool) -> Rule {
-        Rule { level, pattern: Pattern { depth, segments: segments.to_vec(), anchored } }
-    }
-}
-
-/// The octets of each needle: those on the way to the state in which it ends.
-fn needle_octets(view: &SegmentsView<'_>) -> Option<Vec<Vec<u8>>> {
-    let mut needles = vec![Vec::new(); view.count(segments::NEEDLE_COUNT)];
-    let mut ways: Vec<Vec<u8>> = vec![Vec::new(); view.count(segments::STATE_COUNT)];
-    for index in 0..ways.len() {
-        let state = view.state(index)?;
-        let way = std::mem::take(&mut ways[index]);
-        if let Some(number) =
-            state.longest.checked_sub(1).filter(|&number| view.needle(number).is_some_and(|needle| needle.len == way.len()))
-        {
-            needles[number] = way.clone();
+/// Of each sequence under a floating root, where it may begin and the parts on the way to it.
+fn floating_paths(view: &SegmentsView<'_>) -> Option<HashMap<usize, (usize, Vec<Part>)>> {
+    let mut paths = HashMap::new();
+    for (depth, root) in [(0, segments::ROOT_EMPTY), (1, segments::ROOT_SLASH)] {
+        let Some(root) = view.count(root).checked_sub(1) else { continue };
+        let mut pending = vec![(root, Vec::new())];
+        while let Some((sequence, path)) = pending.pop() {
+            let node = view.sequence(sequence)?;
+            if paths.len() + pending.len() + node.child_count > MAX_RULES || path.len() > MAX_SEGMENTS {
+                return None;
+            }
+            for index in 0..node.child_count {
+                let (step, child) = view.step(&node, index)?;
+                let mut longer = path.clone();
+                match step {
+                    Step::Octet(octet) => longer.push(Part::Octet(octet)),
+                    Step::Run(octets) => longer.extend(octets.iter().take(MAX_SEGMENTS + 1).map(|&octet| Part::Octet(octet))),
+                    Step::Segment(segment) => {
+                        let segment = view.segment(segment)?;
+                        if segment.decoded != 0 {
+                            return None;
+                        }
+                        longer.push(Part::Needle(segment.written));
+                    }
+                }
+                pending.push((child, longer));
+            }
+            paths.insert(sequence, (depth, path));
         }
-        for child in state.first_child..state.first_child + state.child_count {
-            ways.get_mut(child)?.extend(way.iter().copied().chain([view.octet(child)?]));
-        }
     }
-    Some(needles)
+    Some(paths)
 }
 
 /// Windows in at most `count` groups: those that begin alike together, so that a bucket has few octets at each place.

@@ -84,7 +84,7 @@ pub(super) struct Chain<S> {
 #[derive(Debug)]
 pub(super) struct Automaton<S> {
     pub(super) classes: [u8; 256],
-    pub(super) class_count: usize,
+    class_count: usize,
     /// The state behind `/` and two octets more, by their classes.
     pub(super) entry: Vec<S>,
     pub(super) table: Vec<S>,
@@ -96,8 +96,6 @@ pub(super) struct Automaton<S> {
     finals: Vec<(u32, S)>,
     /// The entry of a row that is no state.
     extra: usize,
-    /// Octets that lead to the slow state.
-    slow_class: u8,
 }
 
 /// The automaton of one rule set, in the width that it needs.
@@ -197,7 +195,7 @@ impl<S: StateId> Automaton<S> {
 
     #[inline(always)]
     pub(super) fn is_slow_octet(&self, octet: u8) -> bool {
-        self.classes[usize::from(octet)] == self.slow_class
+        self.classes[usize::from(octet)] == dfa::CLASS_SLOW
     }
 
     fn octet_len(&self) -> usize {
@@ -205,15 +203,15 @@ impl<S: StateId> Automaton<S> {
     }
 
     /// Whether no step leads out of the table: the walk relies on it.
-    fn is_closed(&self, class_count: usize) -> bool {
+    fn is_closed(&self) -> bool {
         let stride = self.extra + 1;
         let valid = |state: &S| state.index().is_multiple_of(stride) && state.index() < self.table.len();
         let is_end = |row: &[S]| row[usize::from(dfa::CLASS_END)] < self.slow;
         let rows = self.table.chunks(stride).all(|row| row.len() == stride && row[..self.extra].iter().all(valid));
         let live = self.table.chunks(stride).skip(self.live.index() / stride).all(is_end);
-        let classes = self.classes.iter().all(|&class| usize::from(class) < class_count);
+        let classes = self.classes.iter().all(|&class| usize::from(class) < self.class_count);
         let chains = self.chains.iter().all(|chain| valid(&chain.next) && chain.broken < self.slow);
-        rows && live && classes && chains && self.entry.len() == class_count * class_count && self.entry.iter().all(valid)
+        rows && live && classes && chains && self.entry.len() == self.class_count.pow(2) && self.entry.iter().all(valid)
     }
 }
 
@@ -221,8 +219,9 @@ impl<S: StateId> Automaton<S> {
 struct Plan {
     class_count: usize,
     stride: usize,
-    /// The level of each final row; `None` for one that keeps the parity.
-    finals: Vec<Option<u32>>,
+    /// The levels of final rows, in order of both, and how many such rows there are: some only keep the parity.
+    finals: Vec<(u32, usize)>,
+    final_count: usize,
     /// Pieces of chains.
     chains: Vec<Piece>,
     /// Of each special state of the automaton, its row.
@@ -245,6 +244,7 @@ impl Plan {
             class_count,
             stride: (class_count + 1) | 1,
             finals: Vec::new(),
+            final_count: 0,
             chains: Vec::new(),
             special_rows: Vec::new(),
             state_count: dfa.state_count as usize,
@@ -259,10 +259,9 @@ impl Plan {
         final_levels.sort_unstable();
         final_levels.dedup();
         for level in final_levels {
-            if plan.finals.len() % 2 != level as usize % 2 {
-                plan.finals.push(None);
-            }
-            plan.finals.push(Some(level));
+            let row = plan.final_count + usize::from(plan.final_count % 2 != level as usize % 2);
+            plan.finals.push((level, row));
+            plan.final_count = row + 1;
         }
         for (index, special) in specials.iter().enumerate() {
             let row = match special.kind {
@@ -272,7 +271,7 @@ impl Plan {
                     plan.add_chain(dfa.chain(special)?, depths[index]?, levels[index], special.next);
                     row
                 }
-                _ => plan.finals.len(),
+                _ => plan.final_count,
             };
             plan.special_rows.push(row);
         }
@@ -280,12 +279,13 @@ impl Plan {
     }
 
     fn final_row(&self, level: u32) -> Option<usize> {
-        self.finals.iter().position(|&known| known == Some(level))
+        let at = self.finals.binary_search_by_key(&level, |(known, _)| *known).ok()?;
+        Some(self.finals[at].1)
     }
 
     /// Behind the finals and the slow state.
     fn first_chain(&self) -> usize {
-        self.finals.len() + 1
+        self.final_count + 1
     }
 
     fn first_live(&self) -> usize {
@@ -312,12 +312,11 @@ impl Plan {
         };
         let mut table = Vec::with_capacity(self.row_count() * self.stride);
         for row in 0..self.first_live() {
-            let extra = match row.checked_sub(self.first_chain()) {
-                Some(chain) => chain,
-                None => self.finals.get(row).copied().flatten().unwrap_or(0) as usize,
-            };
             table.resize(table.len() + self.stride - 1, state(row)?);
-            table.push(S::of(extra)?);
+            table.push(S::of(row.saturating_sub(self.first_chain()))?);
+        }
+        for &(level, row) in &self.finals {
+            table[(row + 1) * self.stride - 1] = S::of(level as usize)?;
         }
         for row in 0..self.state_count {
             for class in 0..self.class_count {
@@ -334,19 +333,18 @@ impl Plan {
             entry: Vec::new(),
             table,
             start: number(dfa.start)?,
-            slow: state(self.finals.len())?,
+            slow: state(self.final_count)?,
             live: state(self.first_live())?,
             chains: self.chains.iter().enumerate().map(|(index, piece)| self.chain(index, piece, number)).collect::<Option<_>>()?,
-            finals: self.finals.iter().enumerate().filter_map(|(row, level)| Some(((*level)?, state(row)?))).collect(),
+            finals: self.finals.iter().map(|&(level, row)| Some((level, state(row)?))).collect::<Option<_>>()?,
             extra: self.stride - 1,
-            slow_class: dfa::CLASS_SLOW,
         };
-        automaton.entry = automaton.entries(self.class_count);
+        automaton.entry = automaton.entries();
         let walks_on = |chain: &Chain<S>| {
             let octets = &chain.octets[..chain.len as usize];
             chain.len > 0 && octets.iter().all(|&octet| automaton.classes[usize::from(octet)] > dfa::CLASS_SLOW)
         };
-        let is_sound = automaton.chains.iter().all(walks_on) && automaton.is_closed(self.class_count);
+        let is_sound = automaton.chains.iter().all(walks_on) && automaton.is_closed();
         is_sound.then_some(automaton)
     }
 
@@ -369,7 +367,8 @@ impl Plan {
 
 impl<S: StateId> Automaton<S> {
     /// The states behind `/` and two octets, by their classes.
-    fn entries(&self, class_count: usize) -> Vec<S> {
+    fn entries(&self) -> Vec<S> {
+        let class_count = self.class_count;
         let step = |state: S, class: usize| self.table[state.index() + class];
         let slash = step(self.start, usize::from(self.classes[usize::from(b'/')]));
         let behind = |first: usize, second: usize| step(step(slash, first), second);

@@ -21,6 +21,7 @@
 
 mod check;
 mod print;
+pub(crate) mod spellings;
 pub(crate) mod view;
 
 use std::fmt;

@@ -184,12 +184,6 @@ impl<'a> SegmentsView<'a> {
         Some(State { fail, first_child, child_count, longest })
     }
 
-    /// The octet that leads into a state.
-    #[cfg(feature = "pipeline")]
-    pub(crate) fn octet(&self, state: usize) -> Option<u8> {
-        self.octets.get(state).copied()
-    }
-
     /// The child of `state` on `octet`.
     #[inline(always)]
     pub(crate) fn child(&self, state: &State, octet: u8) -> Option<usize> {
