@@ -2,6 +2,7 @@
 
 mod definition;
 mod hostile;
+mod random;
 mod workload;
 
 use std::io;

@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::Range;
 
+use super::random::Random;
+
 /// What a workload is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
@@ -172,23 +174,7 @@ fn urls(shape: &Shape, sites: &[Site], random: &mut Random) -> String {
     urls
 }
 
-/// Numbers that look random and are the same everywhere (SplitMix64).
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Below `bound`, which is not 0.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
     fn percent(&mut self, share: usize) -> bool {
         self.below(100) < share
     }

@@ -22,6 +22,10 @@ use robosieve::program::{Detail, Program};
 
 use crate::ladder::right_answer;
 use crate::oracle::Oracle;
+use random::Random;
+
+#[path = "../../benches/random/mod.rs"]
+mod random;
 
 /// The octets that are read of a robots.txt (RFC 9309, section 2.5).
 const LIMIT: usize = 512_000;
@@ -97,28 +101,6 @@ kinds! {
 }
 
 // Files.
-
-/// Numbers that look random and are the same in each run (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
-
-    fn text(&mut self, letters: &str, len: usize) -> String {
-        (0..len).map(|_| char::from(letters.as_bytes()[self.below(letters.len())])).collect()
-    }
-
-    /// Letters, each behind a star.
-    fn starred(&mut self, letters: &str, len: usize) -> String {
-        (0..len).flat_map(|_| ['*', char::from(letters.as_bytes()[self.below(letters.len())])]).collect()
-    }
-}
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 const EVERYONE: &str = "user-agent:*\n";

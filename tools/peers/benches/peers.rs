@@ -13,6 +13,8 @@ use robosieve_peers::corpus::{Corpus, row_count};
 use robosieve_peers::peer::{Peer, Rows};
 use robosieve_peers::policy::{self, ONE, floor};
 
+#[path = "../../../benches/random/mod.rs"]
+mod random;
 #[path = "../../../benches/workload/mod.rs"]
 #[allow(dead_code)]
 mod workload;

@@ -6,6 +6,8 @@ pub mod corpus;
 pub mod hostile;
 pub mod peer;
 pub mod policy;
+#[path = "../../../benches/random/mod.rs"]
+mod random;
 
 #[cfg(test)]
 mod tests {

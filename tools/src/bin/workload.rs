@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+#[path = "../../../benches/random/mod.rs"]
+mod random;
 #[path = "../../../benches/workload/mod.rs"]
 mod workload;
 
