@@ -78,6 +78,10 @@ impl<W: Write> ArrowFile<W> {
 }
 
 impl<W: Write> Sink for ArrowFile<W> {
+    fn wants_rows(&self) -> bool {
+        self.columns.with_url
+    }
+
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
         let rows = decided.row_count() as u64;
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(decided.first_row()..decided.first_row() + rows))];

@@ -11,6 +11,7 @@
 //! look-up. All agents are answered in one pass, and agents with the same rules cost one evaluation. Memory is bounded by the batches in
 //! flight (and by the longest row), whatever the length of the input.
 
+mod batch;
 mod evaluate;
 mod place;
 mod prefix;
@@ -22,56 +23,21 @@ mod usage;
 mod worker;
 
 use std::borrow::Cow;
-use std::io;
 use std::ops::Range;
+use std::{io, mem};
 
 use crate::engine::scan::Isa;
 use crate::protocol::decision::{Decision, Verdict};
 use crate::store::{RuleTable, Snapshot, Store};
 
+pub use batch::{Batch, Unit, Values};
+use batch::{Content, gather};
 pub use evaluate::{Asked, Blocks, Evaluator, Reading};
 use rows::Rows;
 pub use run::{RunError, run};
 pub use tally::{Summary, Tally, UsageTally};
 pub use usage::{AskedUsage, UsageColumn};
 pub use worker::Worker;
-
-/// Rows to decide.
-#[derive(Debug)]
-pub struct Batch<'s> {
-    octets: Cow<'s, [u8]>,
-    /// Where the rows lie, if the source knows; else the octets are lines.
-    rows: Option<Vec<Range<usize>>>,
-}
-
-impl<'s> Batch<'s> {
-    /// A batch of the lines in `octets`.
-    ///
-    /// LF ends a row; a CR before it, or at the end of the octets, belongs to the line end. A last line without LF is a row; behind a last LF
-    /// there is none.
-    pub fn lines(octets: impl Into<Cow<'s, [u8]>>) -> Batch<'s> {
-        Batch { octets: octets.into(), rows: None }
-    }
-
-    /// A batch of rows that lie at these places in `octets`, in this order. Nothing is a line end then.
-    pub fn rows(octets: impl Into<Cow<'s, [u8]>>, rows: Vec<Range<usize>>) -> Batch<'s> {
-        Batch { octets: octets.into(), rows: Some(rows) }
-    }
-
-    /// The octets in which the rows lie.
-    pub fn octets(&self) -> &[u8] {
-        &self.octets
-    }
-
-    /// Writes where each row lies into `rows`, whose content is replaced; gives the octets.
-    fn split(self, isa: Isa, rows: &mut Rows) -> Cow<'s, [u8]> {
-        match self.rows {
-            Some(ranges) => rows.set_ranges(ranges),
-            None => rows.set_lines(&self.octets, isa),
-        }
-        self.octets
-    }
-}
 
 /// How many rows `source` has, found as [`run`] finds them, and nothing else: the least that any evaluation of the source takes.
 ///
@@ -82,10 +48,30 @@ pub fn count_rows<'s>(source: &mut dyn Source<'s>, isa: Isa) -> io::Result<u64> 
     let mut rows = Rows::default();
     let mut count = 0;
     while let Some(batch) = source.next_batch()? {
-        batch.split(isa, &mut rows);
+        match batch.content {
+            Content::Lines(octets) => rows.set_lines(&octets, isa),
+            Content::Ranges(_, ranges) => rows.set_ranges(ranges),
+            Content::Values(values) => {
+                count += values.row_count() as u64;
+                continue;
+            }
+            Content::Unit(mut unit) => {
+                count += count_rows(&mut Parts(&mut *unit), isa)?;
+                continue;
+            }
+        }
         count += rows.len() as u64;
     }
     Ok(count)
+}
+
+/// The parts of a unit as a source.
+struct Parts<'u, 's>(&'u mut (dyn Unit<'s> + 's));
+
+impl<'s> Source<'s> for Parts<'_, 's> {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
+        self.0.next_part()
+    }
 }
 
 /// Where rows come from.
@@ -96,6 +82,11 @@ pub trait Source<'s> {
     ///
     /// When the input can not be read.
     fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>>;
+
+    /// How many batches may be in flight a thread: where one holds much, fewer.
+    fn in_flight(&self) -> usize {
+        2 // one that is decided, and one that waits so that nobody else has to
+    }
 
     /// Takes back the octets of a batch that is done with, if they were its own: a source that reads may read into them again. Nobody has to.
     fn recycle(&mut self, octets: Vec<u8>) {
@@ -108,6 +99,11 @@ pub trait Sink {
     /// Whether the sink wants whole [`Decision`]s, with reasons and rules, and not bitmaps alone.
     fn wants_decisions(&self) -> bool {
         false
+    }
+
+    /// Whether the sink wants the rows themselves, and not answers alone: what is decided in a [`Unit`] is then kept until the sink takes it.
+    fn wants_rows(&self) -> bool {
+        true
     }
 
     /// Takes a batch.
@@ -123,6 +119,10 @@ pub trait Sink {
 pub struct Discard;
 
 impl Sink for Discard {
+    fn wants_rows(&self) -> bool {
+        false
+    }
+
     fn write(&mut self, _: &Decided<'_>) -> io::Result<()> {
         Ok(())
     }
@@ -243,6 +243,8 @@ impl Run<'_> {
 pub struct Decided<'s> {
     octets: Cow<'s, [u8]>,
     rows: Rows,
+    values: Option<Box<dyn Values + 's>>,
+    file: u32,
     first_row: u64,
     columns: Vec<Column>,
     usages: Vec<UsageColumn>,
@@ -254,25 +256,68 @@ pub struct Decided<'s> {
 }
 
 impl<'s> Decided<'s> {
+    /// Takes the rows of a batch that is no unit.
+    fn take(&mut self, batch: Batch<'s>, isa: Isa) {
+        self.file = batch.file;
+        self.values = None;
+        match batch.content {
+            Content::Lines(octets) => {
+                self.rows.set_lines(&octets, isa);
+                self.octets = octets;
+            }
+            Content::Ranges(octets, ranges) => {
+                self.rows.set_ranges(ranges);
+                self.octets = octets;
+            }
+            Content::Values(values) => {
+                let mut octets = match mem::take(&mut self.octets) {
+                    Cow::Owned(octets) => octets,
+                    Cow::Borrowed(_) => Vec::new(),
+                };
+                gather(&*values, isa, &mut octets, &mut self.rows);
+                self.octets = Cow::Owned(octets);
+                self.values = Some(values);
+            }
+            Content::Unit(_) => panic!("a unit is decided part by part"),
+        }
+    }
+
     /// How many rows there are.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// The number of the first row in the whole input, from 0.
+    /// The number of the input that the rows belong to, as the source gave it.
+    pub fn file(&self) -> u32 {
+        self.file
+    }
+
+    /// What the rows came in, where they are values of a column.
+    pub fn values(&self) -> Option<&(dyn Values + 's)> {
+        self.values.as_deref()
+    }
+
+    /// The number of the first row in its input, from 0.
     pub fn first_row(&self) -> u64 {
         self.first_row
     }
 
     /// A row as it came, without its line end.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such row, or it is that of a [`Unit`] and the sink did not want rows.
     #[inline]
     pub fn row(&self, row: usize) -> &[u8] {
         &self.octets[self.rows.range(&self.octets, row)]
     }
 
-    /// A row of a list as it came, with its line end if it had one.
+    /// A row of a list as it came, with its line end if it had one; of a text of another kind the whole record.
     #[inline]
     pub fn line(&self, row: usize) -> &[u8] {
+        if let Some(values) = &self.values {
+            return values.record(row);
+        }
         let Range { start, end } = self.rows.range(&self.octets, row);
         let line_end = match self.octets[end..] {
             [b'\r', b'\n', ..] => 2,

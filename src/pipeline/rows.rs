@@ -77,6 +77,11 @@ impl Rows {
         self.ranges = Some(ranges);
     }
 
+    /// Whether a line ends with CR and LF.
+    pub(super) fn has_cr(&self) -> bool {
+        self.has_cr
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.ranges.as_ref().map_or(self.ends.len(), Vec::len)

@@ -18,6 +18,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::{fmt, io, mem};
 
+use super::batch::Content;
 use super::{Batch, Decided, Evaluator, Sink, Source, Summary, Worker};
 
 /// Why a run ended early.
@@ -78,13 +79,13 @@ pub fn run<'s>(
     sink: &mut dyn Sink,
     threads: NonZeroUsize,
 ) -> Result<Summary, RunError> {
-    let mut out = InOrder { sink, summary: Summary::new(evaluator.column_count(), evaluator.usage_count()) };
-    let decider = Decider { evaluator, detail: out.sink.wants_decisions() };
+    let mut out = InOrder { sink, summary: Summary::new(evaluator.column_count(), evaluator.usage_count()), file: 0, file_rows: 0 };
+    let decider = Decider { evaluator, detail: out.sink.wants_decisions(), rows: out.sink.wants_rows() };
     if threads.get() == 1 {
         alone(source, &decider, &mut out)?;
     } else {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get() - 1).build().map_err(RunError::Threads)?;
-        let table = Table::new(IN_FLIGHT * threads.get());
+        let table = Table::new(source.in_flight().max(1) * threads.get());
         pool.in_place_scope(|scope| {
             let _closed_at_the_end = Closed(&table);
             for _ in 1..threads.get() {
@@ -100,10 +101,21 @@ pub fn run<'s>(
 fn alone<'s>(source: &mut dyn Source<'s>, decider: &Decider<'_, 's>, out: &mut InOrder<'_>) -> Result<(), RunError> {
     let (mut worker, mut spare) = (Worker::new(), None);
     while let Some(batch) = source.next_batch().map_err(RunError::Source)? {
-        let mut decided = decider.decide(&mut worker, batch, spare.take());
-        out.take(&mut decided)?;
-        give_back(&mut decided, source);
-        spare = Some(decided);
+        match batch.content {
+            Content::Unit(mut unit) => {
+                while let Some(part) = unit.next_part().map_err(RunError::Source)? {
+                    let mut decided = decider.decide(&mut worker, part.of_file(batch.file), spare.take());
+                    out.take(&mut decided)?;
+                    spare = Some(decided);
+                }
+            }
+            content => {
+                let mut decided = decider.decide(&mut worker, Batch { content, file: batch.file }, spare.take());
+                out.take(&mut decided)?;
+                give_back(&mut decided, source);
+                spare = Some(decided);
+            }
+        }
     }
     Ok(())
 }
@@ -119,10 +131,12 @@ fn together<'s>(
     let mut at_end = false;
     loop {
         match table.next_step(at_end) {
-            Step::Write(mut decided) => {
-                out.take(&mut decided)?;
-                give_back(&mut decided, source);
-                table.lock().spares.push(decided);
+            Step::Write(answer) => {
+                for mut decided in answer.map_err(RunError::Source)? {
+                    out.take(&mut decided)?;
+                    give_back(&mut decided, source);
+                    table.lock().spares.push(decided);
+                }
             }
             Step::Read => match source.next_batch().map_err(RunError::Source)? {
                 Some(batch) => table.add(batch),
@@ -134,27 +148,51 @@ fn together<'s>(
     }
 }
 
-/// The octets of a batch go back to the source that they came from.
+/// The octets of a batch go back to the source that they came from; those that values were gathered in are kept.
 fn give_back<'s>(decided: &mut Decided<'s>, source: &mut dyn Source<'s>) {
-    if let Cow::Owned(octets) = mem::take(&mut decided.octets) {
+    if decided.values.take().is_some() {
+        return;
+    }
+    if let Cow::Owned(octets) = mem::take(&mut decided.octets)
+        && octets.capacity() > 0
+    {
         source.recycle(octets);
     }
 }
-
-/// Batches in flight a thread: one that is decided, and one that waits so that nobody else has to.
-const IN_FLIGHT: usize = 2;
 
 /// What decides a batch.
 struct Decider<'e, 's> {
     evaluator: &'e Evaluator<'s>,
     detail: bool,
+    /// Whether the rows of units are kept.
+    rows: bool,
 }
 
 impl<'s> Decider<'_, 's> {
     fn decide(&self, worker: &mut Worker<'s>, batch: Batch<'s>, spare: Option<Decided<'s>>) -> Decided<'s> {
         worker.decide(self.evaluator, batch, self.detail, spare)
     }
+
+    /// Decides a batch, or all parts of a unit.
+    fn answer(&self, worker: &mut Worker<'s>, batch: Batch<'s>, mut spare: Option<Decided<'s>>) -> Answer<'s> {
+        let Content::Unit(mut unit) = batch.content else {
+            return Ok(vec![self.decide(worker, batch, spare)]);
+        };
+        let mut parts = Vec::new();
+        while let Some(part) = unit.next_part()? {
+            let mut decided = self.decide(worker, part.of_file(batch.file), spare.take());
+            if !self.rows {
+                decided.values = None;
+                spare = Some(Decided { octets: mem::take(&mut decided.octets), ..Decided::default() });
+            }
+            parts.push(decided);
+        }
+        Ok(parts)
+    }
 }
+
+/// A decided batch, or the parts of a unit; or why that could not be read.
+type Answer<'s> = io::Result<Vec<Decided<'s>>>;
 
 /// A batch to decide.
 struct Task<'s> {
@@ -165,7 +203,7 @@ struct Task<'s> {
 
 /// What the calling thread does next.
 enum Step<'s> {
-    Write(Decided<'s>),
+    Write(Answer<'s>),
     Read,
     Decide(Task<'s>),
     /// Nothing is in flight and nothing comes; or a thread panicked, and the pool raises that.
@@ -188,7 +226,7 @@ struct Flow<'s> {
     /// Batches that nobody decides yet, oldest first. They are the newest of those in flight.
     waiting: VecDeque<Batch<'s>>,
     /// One a batch in flight, oldest first.
-    places: VecDeque<Option<Decided<'s>>>,
+    places: VecDeque<Option<Answer<'s>>>,
     /// Batches that left.
     written: u64,
     spares: Vec<Decided<'s>>,
@@ -232,10 +270,10 @@ impl<'s> Table<'s> {
             if flow.panicked {
                 return Step::End;
             }
-            if let Some(decided) = flow.places.front_mut().and_then(Option::take) {
+            if let Some(answer) = flow.places.front_mut().and_then(Option::take) {
                 flow.places.pop_front();
                 flow.written += 1;
-                return Step::Write(decided);
+                return Step::Write(answer);
             }
             if !at_end && flow.places.len() < self.room {
                 return Step::Read;
@@ -251,10 +289,10 @@ impl<'s> Table<'s> {
     }
 
     fn decide(&self, task: Task<'s>, decider: &Decider<'_, 's>, worker: &mut Worker<'s>) {
-        let decided = decider.decide(worker, task.batch, task.spare);
+        let answer = decider.answer(worker, task.batch, task.spare);
         let mut flow = self.lock();
         let place = (task.number - flow.written) as usize;
-        flow.places[place] = Some(decided);
+        flow.places[place] = Some(answer);
         if place == 0 {
             self.oldest.notify_one();
         }
@@ -307,11 +345,18 @@ impl Drop for Alarm<'_, '_> {
 struct InOrder<'k> {
     sink: &'k mut dyn Sink,
     summary: Summary,
+    /// The input that rows come from, and how many came.
+    file: u32,
+    file_rows: u64,
 }
 
 impl InOrder<'_> {
     fn take(&mut self, decided: &mut Decided<'_>) -> Result<(), RunError> {
-        decided.first_row = self.summary.rows;
+        if self.file != decided.file {
+            (self.file, self.file_rows) = (decided.file, 0);
+        }
+        decided.first_row = self.file_rows;
+        self.file_rows += decided.rows.len() as u64;
         self.sink.write(decided).map_err(RunError::Sink)?;
         self.summary.add(&decided.summary);
         Ok(())

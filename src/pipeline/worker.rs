@@ -137,6 +137,10 @@ impl<'s> Worker<'s> {
     }
 
     /// Decides a batch. `spare` is a decided batch that is no longer needed, for its buffers.
+    ///
+    /// # Panics
+    ///
+    /// When the batch is a [`Unit`](super::Unit): its parts are batches.
     pub fn decide(&mut self, evaluator: &Evaluator<'s>, batch: Batch<'s>, detail: bool, spare: Option<Decided<'s>>) -> Decided<'s> {
         if (self.evaluator, self.detail) != (evaluator.number(), detail) {
             (self.evaluator, self.detail) = (evaluator.number(), detail);
@@ -150,7 +154,7 @@ impl<'s> Worker<'s> {
             self.known.iter_mut().for_each(|known| *known = None);
         }
         let mut decided = spare.unwrap_or_default();
-        decided.octets = batch.split(evaluator.isa, &mut decided.rows);
+        decided.take(batch, evaluator.isa);
         self.ahead = match decided.octets {
             Cow::Borrowed(_) => BATCH_LEN * (self.others + 1),
             Cow::Owned(_) => 0, // a buffer of its own: nothing follows

@@ -10,7 +10,8 @@ use robosieve::agent::Agent;
 use robosieve::decision::{Reason, Verdict};
 use robosieve::dialect::RFC9309;
 use robosieve::io::lines::{MappedLines, StreamedLines};
-use robosieve::pipeline::{Batch, Decided, Discard, Evaluator, Sink, Source, Summary, run};
+use robosieve::pipeline::{Batch, Decided, Discard, Evaluator, Sink, Source, Summary, Unit, Values, count_rows, run};
+use robosieve::scan::Isa;
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
 use robosieve::url::origins_of_name;
@@ -421,5 +422,161 @@ fn real_lists_agree_with_the_oracle() {
         }
         eprintln!("{archive}: {} rows, {checked} answers checked, no difference", keep.rows.len());
         assert!(checked > 50_000);
+    }
+}
+
+/// A column, of which empty values are null.
+struct Column<'a>(Vec<&'a [u8]>);
+
+impl Values for Column<'_> {
+    fn row_count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn value(&self, row: usize) -> &[u8] {
+        self.0[row]
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        self.0[row].is_empty()
+    }
+
+    fn record(&self, row: usize) -> &[u8] {
+        &self.0[row][self.0[row].len() / 2..]
+    }
+}
+
+/// Columns as batches or in units of three parts, the last of which may not be readable.
+struct Columns<'a> {
+    columns: Vec<Vec<&'a [u8]>>,
+    in_units: bool,
+    broken: bool,
+}
+
+struct Parts<'a> {
+    columns: Vec<Vec<&'a [u8]>>,
+    broken: bool,
+}
+
+impl<'a> Unit<'a> for Parts<'a> {
+    fn next_part(&mut self) -> io::Result<Option<Batch<'a>>> {
+        if self.columns.is_empty() && self.broken {
+            return Err(io::Error::other("a page is damaged"));
+        }
+        Ok(self.columns.pop().map(|column| Batch::values(Column(column))))
+    }
+}
+
+impl<'a> Source<'a> for Columns<'a> {
+    fn next_batch(&mut self) -> io::Result<Option<Batch<'a>>> {
+        let len = self.columns.len().min(if self.in_units { 3 } else { 1 });
+        let mut columns: Vec<_> = self.columns.drain(..len).rev().collect();
+        Ok(match (len, self.in_units) {
+            (0, _) => None,
+            (_, true) => Some(Batch::unit(Parts { columns, broken: self.broken && self.columns.is_empty() })),
+            (_, false) => columns.pop().map(|column| Batch::values(Column(column))),
+        })
+    }
+
+    fn recycle(&mut self, _: Vec<u8>) {
+        panic!("the source has given no octets");
+    }
+}
+
+#[test]
+fn values_are_rows_whatever_they_hold() {
+    let robots = b"User-agent: *\nDisallow: /a\nDisallow: /*.pdf$\nUser-agent: abot\nDisallow: /*\xE4\nDisallow: /b%0A".to_vec();
+    let policies = [("a.example".to_owned(), robots)];
+    let store = build(&policies).open().unwrap();
+    let (oracles, evaluator) = (oracles(&policies), Evaluator::new(&store, agents()));
+    let values: Vec<&[u8]> = vec![
+        b"http://a.example/a",
+        b"",
+        b"http://a.example/x.pdf",
+        b"http://a.example/x.pdf\n",
+        b"http://a.example/b\nhttp://a.example/a",
+        b"http://a.example/a\r",
+        b"http://a.example/x.pdf\r",
+        b"http://a.example/\xE4",
+        b"http://b.example/",
+        b"nothing",
+    ];
+    // Columns of every shape: with and without values that are no lines.
+    let columns: Vec<Vec<&[u8]>> =
+        (0..40).map(|n| values.iter().cycle().skip(n % 10).step_by(n % 7 + 1).take(n * 3).copied().collect()).collect();
+    let all: Vec<&[u8]> = columns.concat();
+    let rights: Vec<_> = all.iter().map(|row| right(&oracles, &agents(), row)).collect();
+    for (detail, count, in_units) in [(false, 1, false), (false, 3, true), (true, 1, true), (true, 3, false)] {
+        let source = || Columns { columns: columns.clone(), in_units, broken: false };
+        let mut keep = Keep::new(&store, detail);
+        let summary = run(&mut source(), &evaluator, &mut keep, threads(count)).unwrap();
+        assert_eq!(keep.rows, all);
+        check_summary(&summary, &rights);
+        assert_eq!(count_rows(&mut source(), Isa::best()).unwrap(), all.len() as u64);
+        assert_eq!(run(&mut source(), &evaluator, &mut Discard, threads(count)).unwrap(), summary);
+        for (answers, rights) in keep.answers.iter().zip(&rights) {
+            let answers: Vec<_> = answers.iter().map(|answer| (answer.0, answer.1.unwrap_or(Reason::Rule))).collect();
+            let rights: Vec<_> = rights.iter().map(|right| (right.0, if detail { right.1 } else { Reason::Rule })).collect();
+            assert_eq!(answers, rights);
+        }
+    }
+}
+
+#[test]
+fn a_sink_gets_the_values_back() {
+    struct Records(Vec<u8>, u64);
+    impl Sink for Records {
+        fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+            let values = decided.values().expect("values");
+            for row in 0..decided.row_count() {
+                self.0.extend(decided.line(row));
+                self.1 += u64::from(values.is_null(row));
+            }
+            Ok(())
+        }
+    }
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents());
+    for (count, in_units) in [(1, true), (2, false), (2, true)] {
+        let mut records = Records(Vec::new(), 0);
+        let columns = vec![vec![&b"onetwo"[..], b"", b"threefour!"]; 50];
+        run(&mut Columns { columns, in_units, broken: false }, &evaluator, &mut records, threads(count)).unwrap();
+        assert_eq!((records.0, records.1), (b"twofour!".repeat(50), 50));
+    }
+}
+
+#[test]
+fn a_unit_that_can_not_be_read_ends_the_run() {
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents());
+    for count in [1, 2, 5] {
+        let columns = vec![vec![&b"http://a.example/"[..]]; 100];
+        let error = run(&mut Columns { columns, in_units: true, broken: true }, &evaluator, &mut Discard, threads(count)).unwrap_err();
+        assert_eq!(error.to_string(), "reading the input: a page is damaged");
+    }
+}
+
+#[test]
+fn rows_are_numbered_by_file() {
+    struct Files(u32);
+    impl<'s> Source<'s> for Files {
+        fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
+            self.0 += 1;
+            Ok((self.0 <= 9).then(|| Batch::lines(b"a\nb\n".to_vec()).of_file(self.0 / 4)))
+        }
+    }
+    struct Numbers(Vec<(u32, u64)>);
+    impl Sink for Numbers {
+        fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+            self.0.push((decided.file(), decided.first_row()));
+            Ok(())
+        }
+    }
+    let store = build(&[]).open().unwrap();
+    let evaluator = Evaluator::new(&store, agents());
+    for count in [1, 2] {
+        let mut numbers = Numbers(Vec::new());
+        assert_eq!(run(&mut Files(0), &evaluator, &mut numbers, threads(count)).unwrap().rows, 18);
+        assert_eq!(numbers.0, [(0, 0), (0, 2), (0, 4), (1, 0), (1, 2), (1, 4), (1, 6), (2, 0), (2, 2)]);
     }
 }
