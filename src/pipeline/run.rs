@@ -142,7 +142,7 @@ fn together<'s>(
                 Some(batch) => table.add(batch),
                 None => at_end = true,
             },
-            Step::Decide(task) => table.decide(task, decider, &mut worker),
+            Step::Decide(task) => table.decide(*task, decider, &mut worker),
             Step::End => return Ok(()),
         }
     }
@@ -205,7 +205,7 @@ struct Task<'s> {
 enum Step<'s> {
     Write(Answer<'s>),
     Read,
-    Decide(Task<'s>),
+    Decide(Box<Task<'s>>),
     /// Nothing is in flight and nothing comes; or a thread panicked, and the pool raises that.
     End,
 }
@@ -282,7 +282,7 @@ impl<'s> Table<'s> {
                 return Step::End;
             }
             if let Some(task) = flow.task() {
-                return Step::Decide(task);
+                return Step::Decide(Box::new(task));
             }
             flow = self.oldest.wait(flow).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
