@@ -3,9 +3,36 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::pipeline::{Decided, Sink};
+use crate::pipeline::{Bits, Decided, Sink};
 use crate::protocol::decision::{Reason, Verdict};
 use crate::protocol::usage::Preference;
+
+/// Which of the agents have to be allowed a row for it to pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Require {
+    /// Every one: a row that one of them may not crawl is left out, and one that is undecided for some and disallowed for none is undecided.
+    #[default]
+    All,
+    /// At least one: a row that one of them may crawl passes, and one that is undecided for some and allowed for none is undecided.
+    Any,
+}
+
+/// Where rows go, in the form that they came in.
+pub trait RowWriter {
+    /// Writes those rows of a batch whose bit is set.
+    ///
+    /// # Errors
+    ///
+    /// When the output can not be written.
+    fn write_rows(&mut self, decided: &Decided<'_>, rows: &Bits) -> io::Result<()>;
+
+    /// Writes out what is still buffered, and what belongs at the end.
+    ///
+    /// # Errors
+    ///
+    /// When the output can not be written.
+    fn finish(&mut self) -> io::Result<()>;
+}
 
 /// What happens to rows without an answer.
 pub enum Undecided<'w> {
@@ -16,15 +43,15 @@ pub enum Undecided<'w> {
     /// The first of them ends the run.
     Error,
     /// They go there.
-    Write(Box<dyn Write + 'w>),
+    Write(Box<dyn RowWriter + 'w>),
 }
 
-/// Writes the rows that every agent may crawl, octet for octet as they came, with their line ends.
+/// Writes the rows that the agents may crawl as they came.
 ///
-/// A row that one of the agents may not crawl is left out, whatever the others; one that is undecided for some and disallowed for none is undecided.
-/// A row for which a use that was asked about is unwanted (`n`) is left out as well.
+/// A row for which a use that was asked about is unwanted (`n`) for one of the agents is left out as well.
 pub struct Filter<'w> {
-    out: Box<dyn Write + 'w>,
+    out: Box<dyn RowWriter + 'w>,
+    require: Require,
     undecided: Undecided<'w>,
     kept: u64,
     undecided_count: u64,
@@ -33,8 +60,8 @@ pub struct Filter<'w> {
 
 impl<'w> Filter<'w> {
     /// A filter that writes to `out`.
-    pub fn new(out: impl Write + 'w, undecided: Undecided<'w>) -> Filter<'w> {
-        Filter { out: Box::new(out), undecided, kept: 0, undecided_count: 0, opted_out: 0 }
+    pub fn new(out: impl RowWriter + 'w, require: Require, undecided: Undecided<'w>) -> Filter<'w> {
+        Filter { out: Box::new(out), require, undecided, kept: 0, undecided_count: 0, opted_out: 0 }
     }
 
     /// Rows written.
@@ -47,7 +74,7 @@ impl<'w> Filter<'w> {
         self.undecided_count
     }
 
-    /// Rows disallowed for no agent and left out all the same, because a use that was asked about is unwanted.
+    /// Rows that their verdicts let pass and that are left out all the same, because a use that was asked about is unwanted.
     pub fn opted_out(&self) -> u64 {
         self.opted_out
     }
@@ -58,10 +85,29 @@ impl<'w> Filter<'w> {
     ///
     /// When the outputs can not be written.
     pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()?;
+        self.out.finish()?;
         match &mut self.undecided {
-            Undecided::Write(out) => out.flush(),
+            Undecided::Write(out) => out.finish(),
             Undecided::Drop | Undecided::Keep | Undecided::Error => Ok(()),
+        }
+    }
+
+    fn verdict(&self, decided: &Decided<'_>, row: usize) -> Verdict {
+        let columns = decided.columns();
+        let (decisive, other) = match self.require {
+            Require::All => (Verdict::Disallow, Verdict::Allow),
+            Require::Any => (Verdict::Allow, Verdict::Disallow),
+        };
+        let (mut is_decided, mut is_decisive) = (true, false);
+        for column in 0..columns.len() {
+            let verdict = decided.verdict(row, column);
+            is_decisive |= verdict == decisive;
+            is_decided &= verdict != Verdict::Unresolved;
+        }
+        match (is_decisive, is_decided) {
+            (true, _) => decisive,
+            (false, true) => other,
+            (false, false) => Verdict::Unresolved,
         }
     }
 }
@@ -72,35 +118,66 @@ impl Sink for Filter<'_> {
     }
 
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        let (mut kept, mut undecided) = (Bits::zeros(decided.row_count()), Bits::zeros(decided.row_count()));
         for row in 0..decided.row_count() {
-            match verdict_of_all(decided, row) {
+            match self.verdict(decided, row) {
                 Verdict::Disallow => {}
                 _ if is_opted_out(decided, row) => self.opted_out += 1,
-                Verdict::Allow => {
-                    self.kept += 1;
-                    write_line(&mut self.out, decided.line(row))?;
-                }
+                Verdict::Allow => kept.set(row, true),
                 Verdict::Unresolved => {
                     self.undecided_count += 1;
-                    match &mut self.undecided {
+                    match &self.undecided {
                         Undecided::Drop => {}
                         Undecided::Error => return Err(no_answer(decided, row)),
-                        Undecided::Keep => {
-                            self.kept += 1;
-                            write_line(&mut self.out, decided.line(row))?;
-                        }
-                        Undecided::Write(out) => write_line(out, decided.line(row))?,
+                        Undecided::Keep => kept.set(row, true),
+                        Undecided::Write(_) => undecided.set(row, true),
                     }
                 }
             }
         }
+        self.kept += kept.count_ones();
+        self.out.write_rows(decided, &kept)?;
+        match &mut self.undecided {
+            Undecided::Write(out) => out.write_rows(decided, &undecided),
+            Undecided::Drop | Undecided::Keep | Undecided::Error => Ok(()),
+        }
+    }
+}
+
+/// Writes rows of a text octet for octet, with their line ends.
+#[derive(Debug)]
+pub struct LineWriter<W>(W);
+
+impl<W: Write> LineWriter<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> LineWriter<W> {
+        LineWriter(out)
+    }
+}
+
+impl<W: Write> RowWriter for LineWriter<W> {
+    fn write_rows(&mut self, decided: &Decided<'_>, rows: &Bits) -> io::Result<()> {
+        for row in rows.ones() {
+            let line = decided.line(row);
+            self.0.write_all(line)?;
+            // A last line without its end gets one, so that no two rows ever become one.
+            if !line.ends_with(b"\n") {
+                self.0.write_all(b"\n")?;
+            }
+        }
         Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
 /// The row without an answer that ended a run, as [`Undecided::Error`] asks.
 #[derive(Debug)]
 pub struct NoAnswer {
+    /// The number of its input, as the source gave it.
+    pub file: u32,
     line: u64,
     reason: &'static str,
     row: String,
@@ -114,17 +191,6 @@ impl fmt::Display for NoAnswer {
 
 impl std::error::Error for NoAnswer {}
 
-fn verdict_of_all(decided: &Decided<'_>, row: usize) -> Verdict {
-    let columns = decided.columns();
-    if columns.iter().all(|column| column.allow.get(row)) {
-        return Verdict::Allow;
-    }
-    match columns.iter().any(|column| column.resolved.get(row) && !column.allow.get(row)) {
-        true => Verdict::Disallow,
-        false => Verdict::Unresolved,
-    }
-}
-
 fn is_opted_out(decided: &Decided<'_>, row: usize) -> bool {
     decided.usages().iter().any(|column| column.preference(row) == Some(Preference::No))
 }
@@ -132,14 +198,9 @@ fn is_opted_out(decided: &Decided<'_>, row: usize) -> bool {
 fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {
     let reason = decided.decisions(row).iter().find(|decision| decision.verdict == Verdict::Unresolved).map(|decision| decision.reason);
     io::Error::other(NoAnswer {
+        file: decided.file(),
         line: decided.first_row() + row as u64 + 1,
         reason: reason.map_or("", Reason::name),
         row: super::text::to_terminal_text(decided.row(row)).into_owned(),
     })
-}
-
-/// A last line without its end gets one, so that no two rows ever become one.
-fn write_line(out: &mut Box<dyn Write + '_>, line: &[u8]) -> io::Result<()> {
-    out.write_all(line)?;
-    if line.ends_with(b"\n") { Ok(()) } else { out.write_all(b"\n") }
 }

@@ -50,10 +50,33 @@ pub trait Values: Send {
         self.value(row)
     }
 
-    /// For a sink that knows its source: what rows carry beside their URL.
+    /// What a row carries beside its URL: in a column by its number among those that the source was asked to carry.
+    fn carried(&self, column: usize, row: usize) -> Carried<'_> {
+        let _ = (column, row);
+        Carried::Null
+    }
+
+    /// For a sink that knows its source: what rows carry, in the source's own form.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
+}
+
+/// What a row carries in a column beside its URL.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Carried<'v> {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Integer(i128),
+    /// Any other number.
+    Float(f64),
+    /// A text, or octets that should be one.
+    Text(Cow<'v, [u8]>),
+    /// A list or an object, as JSON.
+    Json(Cow<'v, str>),
 }
 
 /// Rows that one thread reads as well as decides, part by part: a row group of a file, a stretch of text to be parsed.

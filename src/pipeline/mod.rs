@@ -30,7 +30,7 @@ use crate::engine::scan::Isa;
 use crate::protocol::decision::{Decision, Verdict};
 use crate::store::{RuleTable, Snapshot, Store};
 
-pub use batch::{Batch, Unit, Values};
+pub use batch::{Batch, Carried, Unit, Values};
 use batch::{Content, gather};
 pub use evaluate::{Asked, Blocks, Evaluator, Reading};
 use rows::Rows;
@@ -136,14 +136,21 @@ pub struct Bits {
 }
 
 impl Bits {
+    /// No bit set, for so many rows.
+    pub fn zeros(len: usize) -> Bits {
+        Bits { words: vec![0; len.div_ceil(64)], len }
+    }
+
     fn reset(&mut self, len: usize) {
         self.words.clear();
         self.words.resize(len.div_ceil(64), 0);
         self.len = len;
     }
 
+    /// Sets the bit of a row that was not set. There must be such a row.
     #[inline]
-    fn set(&mut self, row: usize, bit: bool) {
+    pub fn set(&mut self, row: usize, bit: bool) {
+        debug_assert!(row < self.len, "row {row} of {}", self.len);
         self.words[row / 64] |= u64::from(bit) << (row % 64);
     }
 
@@ -172,6 +179,20 @@ impl Bits {
     pub fn get(&self, row: usize) -> bool {
         assert!(row < self.len, "row {row} of {}", self.len);
         self.words[row / 64] >> (row % 64) & 1 == 1
+    }
+
+    /// The rows whose bits are set, in order.
+    pub fn ones(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)))
+                .take_while(|&word| word != 0)
+                .map(move |word| index * 64 + word.trailing_zeros() as usize)
+        })
+    }
+
+    /// How many bits are set.
+    pub fn count_ones(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// How many rows there are.

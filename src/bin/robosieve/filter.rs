@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::Path;
 
-use robosieve::io::filter::{Filter, Undecided};
+use robosieve::io::filter::{Filter, LineWriter, Require, Undecided};
 
 use crate::args::{FilterArgs, UndecidedArg};
 use crate::eval::{decide, kept, with_evaluator};
@@ -32,10 +32,10 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         let undecided = match (&args.undecided, &undecided_out) {
             (UndecidedArg::Drop, _) => Undecided::Drop,
             (UndecidedArg::Keep, _) => Undecided::Keep,
-            (_, Some(out)) => Undecided::Write(Box::new(Shared(out))),
+            (_, Some(out)) => Undecided::Write(Box::new(LineWriter::new(Shared(out)))),
             (UndecidedArg::Error | UndecidedArg::File(_), None) => Undecided::Error,
         };
-        let mut sink = Filter::new(Shared(&out), undecided);
+        let mut sink = Filter::new(LineWriter::new(Shared(&out)), Require::All, undecided);
         decide(&args.run, evaluator, &mut sink, report)?;
         report.kept =
             Some(Kept { rows: sink.kept(), undecided: sink.undecided(), opted_out: sink.opted_out(), what: args.undecided.clone() });
