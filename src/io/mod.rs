@@ -4,6 +4,7 @@
 pub mod arrow;
 pub mod directory;
 pub mod filter;
+pub mod inputs;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod lines;

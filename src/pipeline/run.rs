@@ -27,6 +27,8 @@ use super::{Batch, Decided, Evaluator, Sink, Source, Summary, Worker};
 pub enum RunError {
     /// The input can not be read.
     Source(io::Error),
+    /// A unit of the input with that number can not be read.
+    Unit(u32, io::Error),
     /// The output can not be written.
     Sink(io::Error),
     /// The threads can not be started.
@@ -36,7 +38,7 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Source(error) => write!(f, "reading the input: {error}"),
+            RunError::Source(error) | RunError::Unit(_, error) => write!(f, "reading the input: {error}"),
             RunError::Sink(error) => write!(f, "writing the output: {error}"),
             RunError::Threads(error) => write!(f, "starting threads: {error}"),
         }
@@ -46,7 +48,7 @@ impl fmt::Display for RunError {
 impl std::error::Error for RunError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            RunError::Source(error) | RunError::Sink(error) => Some(error),
+            RunError::Source(error) | RunError::Unit(_, error) | RunError::Sink(error) => Some(error),
             RunError::Threads(error) => Some(error),
         }
     }
@@ -103,7 +105,7 @@ fn alone<'s>(source: &mut dyn Source<'s>, decider: &Decider<'_, 's>, out: &mut I
     while let Some(batch) = source.next_batch().map_err(RunError::Source)? {
         match batch.content {
             Content::Unit(mut unit) => {
-                while let Some(part) = unit.next_part().map_err(RunError::Source)? {
+                while let Some(part) = unit.next_part().map_err(|error| RunError::Unit(batch.file, error))? {
                     let mut decided = decider.decide(&mut worker, part.of_file(batch.file), spare.take());
                     out.take(&mut decided)?;
                     spare = Some(decided);
@@ -132,7 +134,7 @@ fn together<'s>(
     loop {
         match table.next_step(at_end) {
             Step::Write(answer) => {
-                for mut decided in answer.map_err(RunError::Source)? {
+                for mut decided in answer? {
                     out.take(&mut decided)?;
                     give_back(&mut decided, source);
                     table.lock().spares.push(decided);
@@ -179,7 +181,7 @@ impl<'s> Decider<'_, 's> {
             return Ok(vec![self.decide(worker, batch, spare)]);
         };
         let mut parts = Vec::new();
-        while let Some(part) = unit.next_part()? {
+        while let Some(part) = unit.next_part().map_err(|error| RunError::Unit(batch.file, error))? {
             let mut decided = self.decide(worker, part.of_file(batch.file), spare.take());
             if !self.rows {
                 decided.values = None;
@@ -192,7 +194,7 @@ impl<'s> Decider<'_, 's> {
 }
 
 /// A decided batch, or the parts of a unit; or why that could not be read.
-type Answer<'s> = io::Result<Vec<Decided<'s>>>;
+type Answer<'s> = Result<Vec<Decided<'s>>, RunError>;
 
 /// A batch to decide.
 struct Task<'s> {

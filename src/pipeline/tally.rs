@@ -98,7 +98,10 @@ impl Summary {
         Summary { agents, usages, ..Summary::default() }
     }
 
-    pub(super) fn add(&mut self, other: &Summary) {
+    /// Adds what another run of the same evaluator, or a like one, came to.
+    pub fn add(&mut self, other: &Summary) {
+        self.agents.resize_with(self.agents.len().max(other.agents.len()), Tally::default);
+        self.usages.resize_with(self.usages.len().max(other.usages.len()), UsageTally::default);
         self.rows += other.rows;
         self.undated += other.undated;
         self.dated += other.dated;

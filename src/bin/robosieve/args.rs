@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use robosieve::agent::Purpose;
 use robosieve::dialect::Dialect;
 use robosieve::fetch::{AccessTable, Outcome};
+use robosieve::io::inputs::Format as InputFormat;
 use robosieve::policy::{FindingCode, Severity};
 use robosieve::usage::UsageKey;
 
@@ -240,9 +241,8 @@ pub struct PolicyArgs {
 pub struct RunArgs {
     #[command(flatten)]
     pub policies: PolicyArgs,
-    /// The URL list, one a line, or `-` for standard input
-    #[arg(value_name = "URLS", value_hint = ValueHint::FilePath)]
-    pub urls: PathBuf,
+    #[command(flatten)]
+    pub inputs: InputArgs,
     #[command(flatten)]
     pub agents: AgentArgs,
     #[command(flatten)]
@@ -257,6 +257,20 @@ pub struct RunArgs {
     /// Exit with 1 if, for any agent, more rows than this are allow, disallow or undecided: as `undecided>1%` or `disallow>0` (repeatable)
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
+}
+
+#[derive(Debug, Args)]
+pub struct InputArgs {
+    /// The URLs: lists (one a line), CSV, TSV, JSON lines, Arrow or Parquet files, compressed with gzip or zstd or not, directories of such, or `-` for
+    /// standard input
+    #[arg(value_name = "URLS", required = true, value_hint = ValueHint::AnyPath)]
+    pub urls: Vec<PathBuf>,
+    /// What the files are: lines, csv, tsv, jsonl, arrow, arrows (a stream) or parquet [default: what their names say; lines]
+    #[arg(long, value_parser = input_format, value_name = "FORMAT")]
+    pub input_format: Option<InputFormat>,
+    /// The column that holds the URLs [default: url, or url_protocol, url_host_name, url_port, url_path and url_query put together]
+    #[arg(long, value_name = "NAME")]
+    pub url_column: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -291,12 +305,26 @@ pub enum OutputFormat {
 pub struct FilterArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Where the rows go, or `-` for standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::FilePath)]
+    /// Where the rows go, or `-` for standard output; of several inputs, or a directory, a directory: its files have the names that they had
+    #[arg(short, long, value_name = "FILE", default_value = "-", value_hint = ValueHint::AnyPath)]
     pub output: PathBuf,
+    /// Leave out the inputs whose outputs are in the output directory already: outputs are complete or absent
+    #[arg(long)]
+    pub resume: bool,
+    /// Which of the agents must be allowed a row for it to pass
+    #[arg(long, value_enum, default_value_t = RequireArg::All)]
+    pub require: RequireArg,
     /// What happens to rows without an answer: drop, keep, error, or a file that they are written to
     #[arg(long, value_name = "WHAT", default_value = "drop", value_parser = undecided)]
     pub undecided: UndecidedArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RequireArg {
+    /// Every one
+    All,
+    /// At least one
+    Any,
 }
 
 #[derive(Debug, Clone)]
@@ -452,6 +480,11 @@ impl ReadingArgs {
         });
         dialects
     }
+}
+
+fn input_format(name: &str) -> Result<InputFormat, String> {
+    let known = || InputFormat::ALL.map(InputFormat::name).join(", ");
+    InputFormat::by_name(name).ok_or_else(|| format!("no format of that name; there are {}", known()))
 }
 
 pub fn dialect(name: &str) -> Result<Dialect, String> {

@@ -15,6 +15,7 @@ use crate::args::{DiffArgs, Format};
 use crate::eval::{decide, with_evaluator};
 use crate::exit::{Exit, Failure, say};
 use crate::explain::{Parsed, Steps};
+use crate::inputs;
 use crate::output::Output;
 use crate::summary::grouped;
 
@@ -23,10 +24,11 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         return Err(Failure::new("diff compares two dialects: give --dialects rfc9309,google"));
     }
     let output = Output::create(Path::new("-"))?;
+    let inputs = inputs::find(&args.run.inputs)?;
     let mut differing = 0;
-    let exit = with_evaluator(&args.run, |evaluator, report| {
+    let exit = with_evaluator(&args.run, &inputs.files, |evaluator, report| {
         let mut sink = Differences::new(output, evaluator, args);
-        decide(&args.run, evaluator, &mut sink, report)?;
+        decide(&args.run, &inputs.files, evaluator, &mut sink, report)?;
         sink.report();
         differing = sink.counts.values().sum();
         sink.out.commit()

@@ -1,51 +1,52 @@
 //! `eval`: verdict columns for every row.
 
-use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use robosieve::io::arrow::{ArrowFile, Columns};
 use robosieve::io::filter::NoAnswer;
+use robosieve::io::inputs::InputFile;
 use robosieve::io::json::JsonLines;
-use robosieve::io::lines::{MappedLines, StreamedLines};
 use robosieve::io::table::Table;
-use robosieve::pipeline::{Discard, Evaluator, RunError, Sink, Source, run as run_pipeline};
-use robosieve::store::map::{Octets, open as open_map};
+use robosieve::pipeline::{Decided, Discard, Evaluator, RunError, Sink, run as run_pipeline};
 
 use crate::args::{EvalArgs, OutputFormat, RunArgs};
 use crate::exit::{Exit, Failure, shown};
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::summary::Report;
-use crate::{agents, policies};
+use crate::{agents, inputs, policies};
 
 pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
     let format = args.output.as_deref().map(|path| output_format(path, args.output_format)).transpose()?;
     let outputs = [args.output.as_deref(), args.run.summary_json.as_deref()];
+    let inputs = inputs::find(&args.run.inputs)?;
     Output::all_apart(&outputs, &kept(&args.run))?;
-    Output::all_apart(&outputs, &[&args.run.urls])?;
+    Output::all_apart(&outputs, &inputs.files.iter().map(|file| &*file.path).collect::<Vec<_>>())?;
     let output = args.output.as_deref().map(Output::create).transpose()?;
-    with_evaluator(&args.run, |evaluator, report| {
+    let files = &inputs.files[..];
+    with_evaluator(&args.run, files, |evaluator, report| {
         let Some((output, format)) = output.zip(format) else {
-            return decide(&args.run, evaluator, &mut Discard, report);
+            return decide(&args.run, files, evaluator, &mut Discard, report);
         };
         match format {
             OutputFormat::Arrow => {
                 let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone() };
                 let mut sink = ArrowFile::new(output, evaluator, columns)?;
-                decide(&args.run, evaluator, &mut sink, report)?;
+                decide(&args.run, files, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
             OutputFormat::Jsonl => {
                 let mut sink = JsonLines::new(output, evaluator, true);
-                decide(&args.run, evaluator, &mut sink, report)?;
+                decide(&args.run, files, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
             OutputFormat::Text => {
                 let mut sink = Table::new(output, evaluator);
-                decide(&args.run, evaluator, &mut sink, report)?;
+                decide(&args.run, files, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
@@ -77,8 +78,12 @@ pub fn kept(args: &RunArgs) -> Vec<&Path> {
 }
 
 /// Opens everything that a run reads, does `work`, and prints the summary.
-pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Report) -> Result<(), Failure>) -> Result<Exit, Failure> {
-    if args.urls == Path::new("-") && args.policies.policies == Path::new("-") {
+pub fn with_evaluator(
+    args: &RunArgs,
+    files: &[InputFile],
+    work: impl FnOnce(&Evaluator<'_>, &mut Report) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    if args.inputs.urls.iter().any(|path| path == Path::new("-")) && args.policies.policies == Path::new("-") {
         return Err(Failure::new("standard input can be the policies or the URLs, not both"));
     }
     let summary_json = args.summary_json.as_deref().map(Output::create).transpose()?;
@@ -98,7 +103,10 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
         evaluator = evaluator.with_access(access);
     }
     let mut report = Report::default();
-    work(&evaluator, &mut report)?;
+    report.progress.begin(inputs::octet_len(files));
+    let worked = work(&evaluator, &mut report);
+    report.progress.finish();
+    worked?;
     report.print(args, &evaluator);
     if let Some(out) = summary_json {
         report.write_json(out, args, &evaluator)?;
@@ -106,61 +114,56 @@ pub fn with_evaluator(args: &RunArgs, work: impl FnOnce(&Evaluator<'_>, &mut Rep
     Ok(report.exit(&args.fail_on))
 }
 
-/// Runs the rows through the pipeline into `sink`.
-pub fn decide(args: &RunArgs, evaluator: &Evaluator<'_>, sink: &mut dyn Sink, report: &mut Report) -> Result<(), Failure> {
+/// Runs the rows of `files` through the pipeline into `sink`, and adds what they come to to `report`.
+pub fn decide(
+    args: &RunArgs,
+    files: &[InputFile],
+    evaluator: &Evaluator<'_>,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let started = Instant::now();
-    let octets;
-    let mut source: Box<dyn Source<'_>> = match Input::open(&args.urls)? {
-        Input::Mapped(mapped) => {
-            octets = mapped;
-            Box::new(MappedLines::new(octets.as_slice()))
-        }
-        Input::Stream(stream) => Box::new(StreamedLines::new(stream)),
-    };
-    report.summary = run_lines(&mut *source, evaluator, sink, args)?;
-    report.seconds = started.elapsed().as_secs_f64();
+    let first_file = report.files.len();
+    report.files.extend(files.iter().map(|file| (file.path.clone(), 0)));
+    let mut counting = Counting { sink, progress: &mut report.progress, files: &mut report.files[first_file..] };
+    let meter = counting.progress.meter();
+    let summary = inputs::with_source(files, &args.inputs, &meter, evaluator, |source, evaluator| {
+        run_pipeline(source, evaluator, &mut counting, args.threads.count()).map_err(|error| match error {
+            RunError::Sink(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<NoAnswer>()) {
+                Some(no_answer) => Failure::of(inputs::shown_name(&files[no_answer.file as usize]), &error),
+                None => Failure::from(error),
+            },
+            RunError::Source(error) => Failure::from(error),
+            RunError::Unit(file, error) => Failure::of(inputs::shown_name(&files[file as usize]), &error),
+            other => Failure::from(other),
+        })
+    })?;
+    report.summary.add(&summary);
+    report.seconds += started.elapsed().as_secs_f64();
     Ok(())
 }
 
-fn run_lines<'s>(
-    source: &mut dyn Source<'s>,
-    evaluator: &Evaluator<'s>,
-    sink: &mut dyn Sink,
-    args: &RunArgs,
-) -> Result<robosieve::pipeline::Summary, Failure> {
-    run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| match error {
-        RunError::Sink(error) if !error.get_ref().is_some_and(|inner| inner.is::<NoAnswer>()) => Failure::from(error),
-        RunError::Sink(error) | RunError::Source(error) => Failure::of(shown(&args.urls), &error),
-        other => Failure::from(other),
-    })
+/// Counts what passes through on its way to a sink.
+struct Counting<'c, 'k> {
+    sink: &'k mut dyn Sink,
+    progress: &'c mut Progress,
+    /// Rows of each file.
+    files: &'c mut [(PathBuf, u64)],
 }
 
-enum Input {
-    Mapped(Octets),
-    Stream(Box<dyn io::Read>),
-}
-
-impl Input {
-    fn open(path: &Path) -> Result<Input, Failure> {
-        if path == Path::new("-") {
-            return Ok(Input::piped(io::stdin()));
-        }
-        let failed = |error: io::Error| Failure::of(shown(path), &error);
-        let metadata = std::fs::metadata(path).map_err(failed)?;
-        if metadata.is_file() || metadata.is_dir() {
-            return open_map(path).map(Input::Mapped).map_err(failed);
-        }
-        Ok(Input::piped(File::open(path).map_err(failed)?))
+impl Sink for Counting<'_, '_> {
+    fn wants_decisions(&self) -> bool {
+        self.sink.wants_decisions()
     }
 
-    #[cfg(unix)]
-    fn piped(stream: impl io::Read + std::os::fd::AsFd + 'static) -> Input {
-        robosieve::io::lines::widen_pipe(&stream);
-        Input::Stream(Box::new(stream))
+    fn wants_rows(&self) -> bool {
+        self.sink.wants_rows()
     }
 
-    #[cfg(not(unix))]
-    fn piped(stream: impl io::Read + 'static) -> Input {
-        Input::Stream(Box::new(stream))
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        self.sink.write(decided)?;
+        self.files[decided.file() as usize].1 += decided.row_count() as u64;
+        self.progress.count(decided.summary());
+        Ok(())
     }
 }

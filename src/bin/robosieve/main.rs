@@ -10,11 +10,15 @@ mod diff;
 mod eval;
 mod exit;
 mod explain;
+#[cfg(target_os = "linux")]
+mod fault;
 mod filter;
+mod inputs;
 mod inspect;
 mod lint;
 mod output;
 mod policies;
+mod progress;
 mod summary;
 
 use clap::Parser;
@@ -24,6 +28,11 @@ use exit::{Exit, say};
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
+    #[cfg(target_os = "linux")]
+    if let Err(error) = fault::watch() {
+        say!("robosieve: {error}");
+        return Exit::Error.into();
+    }
     let result = match arguments.command {
         Command::Check(args) => check::run(&args),
         Command::Compile(args) => compile::run(&args),

@@ -1,6 +1,7 @@
 //! The summary of a run: every row, under exactly one heading, for every agent.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
@@ -14,12 +15,18 @@ use robosieve::usage::UsageKey;
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure, say, shown};
 use crate::output::Output;
+use crate::progress::Progress;
 
 /// What a run came to, and how long it took.
 #[derive(Debug, Default)]
 pub struct Report {
     pub summary: Summary,
     pub seconds: f64,
+    /// The files read, and the rows of each.
+    pub files: Vec<(PathBuf, u64)>,
+    pub progress: Progress,
+    /// Files that were left as they are, since an earlier run has written their outputs.
+    pub resumed: u64,
     /// Rows whose octets stand as `%XX` in the output.
     pub escaped: u64,
     /// Of a filter.
@@ -204,7 +211,8 @@ impl Report {
             "store_digest": format!("{:016x}", store.digest()),
             "origins": store.origin_count(),
             "any_origin": store.meta().any_origin,
-            "urls": args.urls.to_string_lossy(),
+            "urls": args.inputs.urls.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>().join(" "),
+            "files": self.files.iter().map(|(path, rows)| json!({ "file": path.to_string_lossy(), "rows": rows })).collect::<Vec<_>>(),
             "dialect": joined(evaluator, |reading| reading.store().dialect().name),
             "access": joined(evaluator, |reading| reading.access().name()),
             "as_of": "newest",

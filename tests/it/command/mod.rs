@@ -7,6 +7,7 @@ mod compile;
 mod eval;
 mod filter;
 mod help;
+mod inputs;
 mod inspect;
 mod manifest;
 mod outputs;
