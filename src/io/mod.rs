@@ -10,5 +10,6 @@ pub mod json;
 pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
+pub mod origins;
 pub mod table;
 pub mod text;

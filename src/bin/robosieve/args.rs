@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use jiff::{SignedDuration, Span, SpanRelativeTo};
+
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use robosieve::agent::Purpose;
@@ -61,6 +63,14 @@ pub enum Command {
         robosieve filter policies.rsieve urls.txt --agent MyBot > frontier.txt\n  \
         zcat urls.gz | robosieve filter robots/ - --agent MyBot --undecided undecided.txt > frontier.txt")]
     Filter(FilterArgs),
+    /// List the robots.txt files that there are to fetch for a list of URLs, those with most rows first
+    #[command(
+        after_help = "Writes a URL of a robots.txt, a tab, and the number of rows a line. What became of fetching them can be compiled: see the manifest in\n\
+        `robosieve compile --help` and docs/GUIDE.md.\n\nExamples:\n  \
+        robosieve origins urls.txt | cut -f1 > fetch.txt\n  \
+        robosieve origins part-*.parquet --missing policies.rsieve --older-than 24h --format json"
+    )]
+    Origins(OriginsArgs),
     /// Say what is wrong with robots.txt files, or not as their authors may think
     #[command(
         after_help = "INPUT is a robots.txt, a directory of such, or a store that keeps bodies. Findings go to standard output, one a line.\n\
@@ -399,6 +409,23 @@ pub struct DiffArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct OriginsArgs {
+    #[command(flatten)]
+    pub inputs: InputArgs,
+    /// Leave out the origins that these policies know
+    #[arg(long, value_name = "POLICIES", value_hint = ValueHint::AnyPath)]
+    pub missing: Option<PathBuf>,
+    /// But not those whose newest snapshot is older than this, as 24h or 7d
+    #[arg(long, value_name = "DURATION", requires = "missing", value_parser = duration)]
+    pub older_than: Option<SignedDuration>,
+    /// How they are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    #[command(flatten)]
+    pub threads: ThreadArgs,
+}
+
+#[derive(Debug, Args)]
 pub struct CrawlersArgs {
     /// Tokens to explain, or @PRESETs to list; everything if none are given
     #[arg(value_name = "TOKEN")]
@@ -500,6 +527,13 @@ fn access(name: &str) -> Result<AccessTable, String> {
 fn purpose(name: &str) -> Result<Purpose, String> {
     let known = || Purpose::ALL.map(Purpose::name).join(", ");
     Purpose::by_name(name).ok_or_else(|| format!("no purpose of that name; there are {}", known()))
+}
+
+fn duration(text: &str) -> Result<SignedDuration, String> {
+    let wrong = || format!("{text:?} is no duration: write 24h, 7d or 90m");
+    let span: Span = text.parse().map_err(|_| wrong())?;
+    let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    if duration.is_negative() { Err(wrong()) } else { Ok(duration) }
 }
 
 fn byte_limit(text: &str) -> Result<ByteLimit, String> {

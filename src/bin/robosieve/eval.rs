@@ -1,20 +1,17 @@
 //! `eval`: verdict columns for every row.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use robosieve::io::arrow::{ArrowFile, Columns};
-use robosieve::io::filter::NoAnswer;
 use robosieve::io::inputs::InputFile;
 use robosieve::io::json::JsonLines;
 use robosieve::io::table::Table;
-use robosieve::pipeline::{Decided, Discard, Evaluator, RunError, Sink, run as run_pipeline};
+use robosieve::pipeline::{Discard, Evaluator, Sink, run as run_pipeline};
 
 use crate::args::{EvalArgs, OutputFormat, RunArgs};
 use crate::exit::{Exit, Failure, shown};
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::summary::Report;
 use crate::{agents, inputs, policies};
 
@@ -123,47 +120,14 @@ pub fn decide(
     report: &mut Report,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let first_file = report.files.len();
-    report.files.extend(files.iter().map(|file| (file.path.clone(), 0)));
-    let mut counting = Counting { sink, progress: &mut report.progress, files: &mut report.files[first_file..] };
-    let meter = counting.progress.meter();
+    let meter = report.progress.meter();
+    let mut counting = report.progress.counting(sink);
     let summary = inputs::with_source(files, &args.inputs, &meter, evaluator, |source, evaluator| {
-        run_pipeline(source, evaluator, &mut counting, args.threads.count()).map_err(|error| match error {
-            RunError::Sink(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<NoAnswer>()) {
-                Some(no_answer) => Failure::of(inputs::shown_name(&files[no_answer.file as usize]), &error),
-                None => Failure::from(error),
-            },
-            RunError::Source(error) => Failure::from(error),
-            RunError::Unit(file, error) => Failure::of(inputs::shown_name(&files[file as usize]), &error),
-            other => Failure::from(other),
-        })
+        run_pipeline(source, evaluator, &mut counting, args.threads.count()).map_err(|error| inputs::failure(files, error))
     })?;
+    let rows = counting.file_rows;
+    report.files.extend(files.iter().enumerate().map(|(number, file)| (file.path.clone(), rows.get(number).copied().unwrap_or(0))));
     report.summary.add(&summary);
     report.seconds += started.elapsed().as_secs_f64();
     Ok(())
-}
-
-/// Counts what passes through on its way to a sink.
-struct Counting<'c, 'k> {
-    sink: &'k mut dyn Sink,
-    progress: &'c mut Progress,
-    /// Rows of each file.
-    files: &'c mut [(PathBuf, u64)],
-}
-
-impl Sink for Counting<'_, '_> {
-    fn wants_decisions(&self) -> bool {
-        self.sink.wants_decisions()
-    }
-
-    fn wants_rows(&self) -> bool {
-        self.sink.wants_rows()
-    }
-
-    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
-        self.sink.write(decided)?;
-        self.files[decided.file() as usize].1 += decided.row_count() as u64;
-        self.progress.count(decided.summary());
-        Ok(())
-    }
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use robosieve::io::filter::NoAnswer;
 use robosieve::io::inputs::{Format, InputFile, Inputs};
 use robosieve::io::lines::{MappedLines, StreamedLines};
-use robosieve::pipeline::{Batch, Evaluator, Source};
+use robosieve::pipeline::{Batch, Evaluator, RunError, Source};
 use robosieve::store::map::{Octets, map};
 
 use crate::args::InputArgs;
@@ -244,6 +245,19 @@ impl<'s> Source<'s> for Chain<'_, 's> {
 /// A file as messages show it.
 pub fn shown_name(file: &InputFile) -> String {
     if file.path == Path::new("-") { "standard input".to_owned() } else { shown(&file.path) }
+}
+
+/// Why a run over `files` ended early, with the name of the file that it was.
+pub fn failure(files: &[InputFile], error: RunError) -> Failure {
+    match error {
+        RunError::Sink(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<NoAnswer>()) {
+            Some(no_answer) => Failure::of(shown_name(&files[no_answer.file as usize]), &error),
+            None => Failure::from(error),
+        },
+        RunError::Source(error) => Failure::from(error),
+        RunError::Unit(file, error) => Failure::of(shown_name(&files[file as usize]), &error),
+        other => Failure::from(other),
+    }
 }
 
 /// The same error, with the name of what it happened to.

@@ -16,6 +16,7 @@ mod filter;
 mod inputs;
 mod inspect;
 mod lint;
+mod origins;
 mod output;
 mod policies;
 mod progress;
@@ -40,6 +41,7 @@ fn main() -> std::process::ExitCode {
         Command::Eval(args) => eval::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Origins(args) => origins::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Agents(args) => crawlers::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -1,11 +1,11 @@
 //! How far a run is, on a terminal.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use robosieve::pipeline::Summary;
+use robosieve::pipeline::{Decided, Sink, Summary};
 
 use crate::inputs::Meter;
 use crate::summary::grouped;
@@ -21,7 +21,8 @@ pub struct Progress {
     started: Option<Instant>,
     drawn: Option<Instant>,
     rows: u64,
-    allowed: u64,
+    /// Rows that the first agent may crawl, if there is one.
+    allowed: Option<u64>,
 }
 
 impl Progress {
@@ -45,7 +46,9 @@ impl Progress {
     /// Counts a batch, and draws if it is time.
     pub fn count(&mut self, summary: &Summary) {
         self.rows += summary.rows;
-        self.allowed += summary.agents.first().map_or(0, |tally| tally.allow);
+        if let Some(tally) = summary.agents.first() {
+            *self.allowed.get_or_insert(0) += tally.allow;
+        }
         let Some(bar) = &self.bar else { return };
         let now = Instant::now();
         if self.drawn.is_some_and(|drawn| now - drawn < PERIOD) {
@@ -55,11 +58,16 @@ impl Progress {
         let seconds = self.started.map_or(0.0, |started| (now - started).as_secs_f64()).max(1e-3);
         bar.set_position(self.meter.octets());
         bar.set_message(format!(
-            "{} rows, {}/s, {:.1} % allowed",
+            "{} rows, {}/s{}",
             grouped(self.rows),
             grouped((self.rows as f64 / seconds) as u64),
-            self.allowed as f64 * 100.0 / self.rows.max(1) as f64
+            self.allowed.map_or(String::new(), |allowed| format!(", {:.1} % allowed", allowed as f64 * 100.0 / self.rows.max(1) as f64))
         ));
+    }
+
+    /// A sink that counts what passes on its way to `sink`.
+    pub fn counting<'c, 'k>(&'c mut self, sink: &'k mut dyn Sink) -> Counting<'c, 'k> {
+        Counting { sink, progress: self, file_rows: Vec::new() }
     }
 
     /// Takes the line away.
@@ -67,5 +75,34 @@ impl Progress {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Counts what passes through on its way to a sink.
+pub struct Counting<'c, 'k> {
+    sink: &'k mut dyn Sink,
+    progress: &'c mut Progress,
+    /// Rows of each file.
+    pub file_rows: Vec<u64>,
+}
+
+impl Sink for Counting<'_, '_> {
+    fn wants_decisions(&self) -> bool {
+        self.sink.wants_decisions()
+    }
+
+    fn wants_rows(&self) -> bool {
+        self.sink.wants_rows()
+    }
+
+    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+        self.sink.write(decided)?;
+        let file = decided.file() as usize;
+        if self.file_rows.len() <= file {
+            self.file_rows.resize(file + 1, 0);
+        }
+        self.file_rows[file] += decided.row_count() as u64;
+        self.progress.count(decided.summary());
+        Ok(())
     }
 }

@@ -10,6 +10,7 @@ mod help;
 mod inputs;
 mod inspect;
 mod manifest;
+mod origins;
 mod outputs;
 mod readings;
 mod rows;
