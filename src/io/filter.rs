@@ -34,6 +34,12 @@ pub trait RowWriter {
     fn finish(&mut self) -> io::Result<()>;
 }
 
+/// What decides about rows instead of their own verdicts.
+pub trait Scope {
+    /// The verdict that counts for a row and a column.
+    fn verdict(&mut self, decided: &Decided<'_>, row: usize, column: usize) -> Verdict;
+}
+
 /// What happens to rows without an answer.
 pub enum Undecided<'w> {
     /// They are left out.
@@ -53,6 +59,7 @@ pub struct Filter<'w> {
     out: Box<dyn RowWriter + 'w>,
     require: Require,
     undecided: Undecided<'w>,
+    scope: Option<Box<dyn Scope + 'w>>,
     kept: u64,
     undecided_count: u64,
     opted_out: u64,
@@ -61,7 +68,12 @@ pub struct Filter<'w> {
 impl<'w> Filter<'w> {
     /// A filter that writes to `out`.
     pub fn new(out: Box<dyn RowWriter + 'w>, require: Require, undecided: Undecided<'w>) -> Filter<'w> {
-        Filter { out, require, undecided, kept: 0, undecided_count: 0, opted_out: 0 }
+        Filter { out, require, undecided, scope: None, kept: 0, undecided_count: 0, opted_out: 0 }
+    }
+
+    /// Lets `scope` decide instead of the verdicts on the rows.
+    pub fn with_scope(self, scope: impl Scope + 'w) -> Filter<'w> {
+        Filter { scope: Some(Box::new(scope)), ..self }
     }
 
     /// Rows written.
@@ -92,7 +104,7 @@ impl<'w> Filter<'w> {
         }
     }
 
-    fn verdict(&self, decided: &Decided<'_>, row: usize) -> Verdict {
+    fn verdict(&mut self, decided: &Decided<'_>, row: usize) -> Verdict {
         let columns = decided.columns();
         let (decisive, other) = match self.require {
             Require::All => (Verdict::Disallow, Verdict::Allow),
@@ -100,7 +112,10 @@ impl<'w> Filter<'w> {
         };
         let (mut is_decided, mut is_decisive) = (true, false);
         for column in 0..columns.len() {
-            let verdict = decided.verdict(row, column);
+            let verdict = match &mut self.scope {
+                Some(scope) => scope.verdict(decided, row, column),
+                None => decided.verdict(row, column),
+            };
             is_decisive |= verdict == decisive;
             is_decided &= verdict != Verdict::Unresolved;
         }
@@ -200,7 +215,7 @@ fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {
     io::Error::other(NoAnswer {
         file: decided.file(),
         line: decided.first_row() + row as u64 + 1,
-        reason: reason.map_or("", Reason::name),
+        reason: reason.map_or("no policy of its domain", Reason::name),
         row: super::text::to_terminal_text(decided.row(row)).into_owned(),
     })
 }

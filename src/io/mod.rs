@@ -3,6 +3,8 @@
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod directory;
+#[cfg(feature = "domains")]
+pub mod domains;
 pub mod filter;
 pub mod inputs;
 #[cfg(feature = "json")]
@@ -11,5 +13,6 @@ pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
 pub mod origins;
+pub mod sums;
 pub mod table;
 pub mod text;

@@ -260,6 +260,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub usage: UsageArgs,
     #[command(flatten)]
+    pub account: AccountArgs,
+    #[command(flatten)]
     pub threads: ThreadArgs,
     /// Write the summary as JSON to this file (`-` for standard output) as well
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -284,6 +286,24 @@ pub struct InputArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct AccountArgs {
+    /// Add this column of numbers up, by verdict and reason, in the summary (repeatable)
+    #[arg(long = "sum", value_name = "COLUMN")]
+    pub sums: Vec<String>,
+    /// What is judged: each page, or whole registered domains (by the public suffix list), of which one host may speak for all; the summary has both
+    #[arg(long, value_enum, default_value_t = ScopeArg::Page)]
+    pub scope: ScopeArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScopeArg {
+    /// Each URL, by the rules for its path
+    Page,
+    /// A registered domain is disallowed if one of its hosts disallows its start page
+    RegisteredDomain,
+}
+
+#[derive(Debug, Args)]
 pub struct EvalArgs {
     #[command(flatten)]
     pub run: RunArgs,
@@ -296,6 +316,9 @@ pub struct EvalArgs {
     /// Write the URLs too (Arrow; the other formats always do)
     #[arg(long)]
     pub with_url: bool,
+    /// Write these columns of the input too, as id,date
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub carry: Vec<String>,
     /// What the names of verdict columns begin with (Arrow)
     #[arg(long, value_name = "PREFIX", default_value = "allow_")]
     pub column_prefix: String,

@@ -28,7 +28,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     let mut differing = 0;
     let exit = with_evaluator(&args.run, &inputs.files, |evaluator, report| {
         let mut sink = Differences::new(output, evaluator, args);
-        decide(&args.run, &inputs.files, evaluator, &mut sink, report)?;
+        decide(&args.run, &inputs.files, inputs::Wanted::URLS, evaluator, &mut sink, report)?;
         sink.report();
         differing = sink.counts.values().sum();
         sink.out.commit()

@@ -4,15 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use robosieve::io::arrow::{ArrowFile, Columns};
+use robosieve::io::domains::{DomainRule, DomainTallies};
 use robosieve::io::inputs::InputFile;
 use robosieve::io::json::JsonLines;
+use robosieve::io::sums::Sums;
 use robosieve::io::table::Table;
 use robosieve::pipeline::{Discard, Evaluator, Sink, run as run_pipeline};
 
-use crate::args::{EvalArgs, OutputFormat, RunArgs};
+use crate::args::{EvalArgs, OutputFormat, RunArgs, ScopeArg};
 use crate::exit::{Exit, Failure, shown};
+use crate::inputs::Wanted;
 use crate::output::Output;
-use crate::summary::Report;
+use crate::summary::{Domains, Report};
 use crate::{agents, inputs, policies};
 
 pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
@@ -23,27 +26,28 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
     Output::all_apart(&outputs, &inputs.files.iter().map(|file| &*file.path).collect::<Vec<_>>())?;
     let output = args.output.as_deref().map(Output::create).transpose()?;
     let files = &inputs.files[..];
+    let wanted = Wanted { carried: &args.carry, whole: false };
     with_evaluator(&args.run, files, |evaluator, report| {
         let Some((output, format)) = output.zip(format) else {
-            return decide(&args.run, files, evaluator, &mut Discard, report);
+            return decide(&args.run, files, wanted, evaluator, &mut Discard, report);
         };
         match format {
             OutputFormat::Arrow => {
                 let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone() };
                 let mut sink = ArrowFile::new(output, evaluator, columns)?;
-                decide(&args.run, files, evaluator, &mut sink, report)?;
+                decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
             OutputFormat::Jsonl => {
                 let mut sink = JsonLines::new(output, evaluator, true);
-                decide(&args.run, files, evaluator, &mut sink, report)?;
+                decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
             OutputFormat::Text => {
                 let mut sink = Table::new(output, evaluator);
-                decide(&args.run, files, evaluator, &mut sink, report)?;
+                decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
             }
@@ -100,6 +104,9 @@ pub fn with_evaluator(
         evaluator = evaluator.with_access(access);
     }
     let mut report = Report::default();
+    if args.account.scope == ScopeArg::RegisteredDomain {
+        report.domains = Some(Domains::new(DomainRule::of(&evaluator, args.threads.count())?));
+    }
     report.progress.begin(inputs::octet_len(files));
     let worked = work(&evaluator, &mut report);
     report.progress.finish();
@@ -115,19 +122,49 @@ pub fn with_evaluator(
 pub fn decide(
     args: &RunArgs,
     files: &[InputFile],
+    wanted: Wanted<'_>,
     evaluator: &Evaluator<'_>,
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<(), Failure> {
     let started = Instant::now();
+    let mut carried = wanted.carried.to_vec();
+    let sum_columns: Vec<usize> = args.account.sums.iter().map(|name| place_of(name, &mut carried)).collect();
+    let wanted = Wanted { carried: &carried, ..wanted };
     let meter = report.progress.meter();
     let mut counting = report.progress.counting(sink);
-    let summary = inputs::with_source(files, &args.inputs, &meter, evaluator, |source, evaluator| {
-        run_pipeline(source, evaluator, &mut counting, args.threads.count()).map_err(|error| inputs::failure(files, error))
-    })?;
+    let read = |sink: &mut dyn Sink| {
+        inputs::with_source(files, &args.inputs, wanted, &meter, evaluator, |source, evaluator| {
+            run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| inputs::failure(files, error))
+        })
+    };
+    let by_domain = |sink: &mut dyn Sink, domains: &mut Option<Domains>| match domains {
+        None => read(sink),
+        Some(domains) => {
+            let mut tallies = DomainTallies::new(sink, &domains.rule, sum_columns.clone());
+            let summary = read(&mut tallies)?;
+            domains.add(tallies.into_tallies());
+            Ok(summary)
+        }
+    };
+    let (summary, sums) = if sum_columns.is_empty() {
+        (by_domain(&mut counting, &mut report.domains)?, Vec::new())
+    } else {
+        let mut sums = Sums::new(&mut counting, sum_columns.iter().copied());
+        (by_domain(&mut sums, &mut report.domains)?, sums.into_sums())
+    };
     let rows = counting.file_rows;
+    report.add_sums(&args.account.sums, sums);
     report.files.extend(files.iter().enumerate().map(|(number, file)| (file.path.clone(), rows.get(number).copied().unwrap_or(0))));
     report.summary.add(&summary);
     report.seconds += started.elapsed().as_secs_f64();
     Ok(())
+}
+
+/// The place of a name among names, at whose end it is put if it is not there.
+fn place_of(name: &str, names: &mut Vec<String>) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use robosieve::io::domains::WholeDomains;
 use robosieve::io::filter::{Filter, LineWriter, Require, RowWriter, Undecided};
 use robosieve::io::inputs::{Format, InputFile, Inputs};
 use robosieve::pipeline::Evaluator;
@@ -13,7 +14,7 @@ use robosieve::pipeline::Evaluator;
 use crate::args::{FilterArgs, RequireArg, UndecidedArg};
 use crate::eval::{decide, kept, with_evaluator};
 use crate::exit::{Exit, Failure, say, shown};
-use crate::inputs;
+use crate::inputs::{self, Wanted};
 use crate::output::Output;
 use crate::summary::{Kept, Report, grouped};
 
@@ -134,8 +135,12 @@ impl Outputs {
             RequireArg::All => Require::All,
             RequireArg::Any => Require::Any,
         };
+        let rule = report.domains.as_ref().map(|domains| domains.rule.clone());
         let mut sink = Filter::new(row_writer(&files[0], Shared(&self.passing))?, require, undecided);
-        decide(&args.run, files, evaluator, &mut sink, report)?;
+        if let Some(rule) = &rule {
+            sink = sink.with_scope(WholeDomains::new(rule));
+        }
+        decide(&args.run, files, Wanted { carried: &[], whole: true }, evaluator, &mut sink, report)?;
         let kept = report.kept.get_or_insert_with(|| Kept { rows: 0, undecided: 0, opted_out: 0, what: args.undecided.clone() });
         kept.rows += sink.kept();
         kept.undecided += sink.undecided();

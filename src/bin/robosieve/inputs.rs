@@ -59,16 +59,32 @@ impl Meter {
     }
 }
 
+/// What sources give beside URLs.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The columns that rows carry.
+    pub carried: &'a [String],
+    /// Whether whole rows are given back.
+    pub whole: bool,
+}
+
+impl Wanted<'_> {
+    /// Nothing.
+    pub const URLS: Wanted<'static> = Wanted { carried: &[], whole: false };
+}
+
 /// Calls `work` with the rows of `files`, one file after another, and with `evaluator`.
 pub fn with_source<T>(
     files: &[InputFile],
     args: &InputArgs,
+    wanted: Wanted<'_>,
     meter: &Meter,
     evaluator: &Evaluator<'_>,
     work: impl for<'s> FnOnce(&mut dyn Source<'s>, &Evaluator<'s>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if let [InputFile { path, format: Format::Lines, .. }] = files
         && path != Path::new("-")
+        && wanted.carried.is_empty()
     {
         let failed = |error: io::Error| Failure::of(shown(path), &error);
         let file = File::open(path).map_err(failed)?;
@@ -80,14 +96,17 @@ pub fn with_source<T>(
             return work(&mut Named { name: shown(path), source: &mut source }, evaluator);
         }
     }
-    work(&mut Chain { files, args, meter: meter.clone(), next: 0, current: None }, evaluator)
+    work(&mut Chain { files, args, wanted, meter: meter.clone(), next: 0, current: None }, evaluator)
 }
 
 /// Opens a file as a source.
-fn open<'s>(file: &InputFile, args: &InputArgs, meter: &Meter) -> io::Result<Box<dyn Source<'s> + 's>> {
+fn open<'s>(file: &InputFile, args: &InputArgs, wanted: Wanted<'_>, meter: &Meter) -> io::Result<Box<dyn Source<'s> + 's>> {
     let stream = open_stream(&file.path, meter)?;
     _ = args;
     match file.format {
+        Format::Lines if !wanted.carried.is_empty() => {
+            Err(io::Error::other(format!("a list of lines has URLs alone, and no column {}", wanted.carried[0])))
+        }
         Format::Lines => Ok(Box::new(StreamedLines::new(stream))),
         other => Err(io::Error::other(format!("{other} can not be read yet"))),
     }
@@ -207,6 +226,7 @@ impl<'s> Source<'s> for Named<'_, 's> {
 struct Chain<'f, 's> {
     files: &'f [InputFile],
     args: &'f InputArgs,
+    wanted: Wanted<'f>,
     meter: Meter,
     /// The number of the file to be opened next.
     next: usize,
@@ -226,7 +246,7 @@ impl<'s> Source<'s> for Chain<'_, 's> {
             }
             let Some(file) = self.files.get(self.next) else { return Ok(None) };
             self.next += 1;
-            self.current = Some(open(file, self.args, &self.meter).map_err(|error| named(&shown_name(file), &error))?);
+            self.current = Some(open(file, self.args, self.wanted, &self.meter).map_err(|error| named(&shown_name(file), &error))?);
         }
     }
 

@@ -73,7 +73,7 @@ fn count(args: &OriginsArgs, files: &[robosieve::io::inputs::InputFile]) -> Resu
     let mut progress = Progress::default();
     progress.begin(inputs::octet_len(files));
     let mut counts = OriginCounts::default();
-    let counted = inputs::with_source(files, &args.inputs, &progress.meter(), &evaluator, |source, evaluator| {
+    let counted = inputs::with_source(files, &args.inputs, inputs::Wanted::URLS, &progress.meter(), &evaluator, |source, evaluator| {
         let mut sink = progress.counting(&mut counts);
         run_pipeline(source, evaluator, &mut sink, args.threads.count()).map_err(|error| inputs::failure(files, error))
     });

@@ -2,12 +2,15 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use robosieve::agent::Agent;
-use robosieve::decision::Reason;
+use robosieve::decision::{Reason, Verdict};
+use robosieve::io::domains::{DomainRule, DomainTally};
 use robosieve::io::json::harmless;
+use robosieve::io::sums::{ColumnSum, Sum, Total};
 use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::{Asked, AskedUsage, Evaluator, Reading, Summary, Tally, UsageTally};
 use robosieve::usage::UsageKey;
@@ -27,6 +30,10 @@ pub struct Report {
     pub progress: Progress,
     /// Files that were left as they are, since an earlier run has written their outputs.
     pub resumed: u64,
+    /// Of each column asked for: its name, and what it comes to.
+    pub sums: Vec<(String, ColumnSum)>,
+    /// Whole domains, where they are judged.
+    pub domains: Option<Domains>,
     /// Rows whose octets stand as `%XX` in the output.
     pub escaped: u64,
     /// Of a filter.
@@ -45,7 +52,35 @@ pub struct Kept {
     pub what: UndecidedArg,
 }
 
+/// What is said about whole domains.
+#[derive(Debug)]
+pub struct Domains {
+    pub rule: Arc<DomainRule>,
+    /// One a column.
+    pub tallies: Vec<DomainTally>,
+}
+
+impl Domains {
+    pub fn new(rule: DomainRule) -> Domains {
+        Domains { rule: Arc::new(rule), tallies: Vec::new() }
+    }
+
+    /// Adds what another file came to.
+    pub fn add(&mut self, tallies: Vec<DomainTally>) {
+        self.tallies.resize_with(tallies.len(), DomainTally::default);
+        self.tallies.iter_mut().zip(&tallies).for_each(|(mine, theirs)| mine.add(theirs));
+    }
+}
+
 impl Report {
+    /// Adds what another file came to.
+    pub fn add_sums(&mut self, names: &[String], sums: Vec<ColumnSum>) {
+        if self.sums.is_empty() {
+            self.sums = names.iter().map(|name| (name.clone(), ColumnSum::default())).collect();
+        }
+        self.sums.iter_mut().zip(&sums).for_each(|((_, mine), theirs)| mine.add(theirs));
+    }
+
     /// Prints the summary to standard error.
     pub fn print(&self, args: &RunArgs, evaluator: &Evaluator<'_>) {
         let store = evaluator.store();
@@ -65,6 +100,8 @@ impl Report {
             say!("unresolved ({agents}): {reasons}");
         }
         self.print_usages(evaluator);
+        self.print_sums(evaluator);
+        self.print_domains(evaluator);
         self.print_assumptions(evaluator);
         if self.escaped > 0 {
             say!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
@@ -137,6 +174,46 @@ impl Report {
         texts.into_iter().map(|(agents, text)| (names(agents), text)).collect()
     }
 
+    /// What columns come to by verdict.
+    fn print_sums(&self, evaluator: &Evaluator<'_>) {
+        for (name, column) in &self.sums {
+            let name = to_terminal_text(name.as_bytes());
+            for (asked, sum) in evaluator.columns().zip(&column.agents) {
+                let [allow, disallow, unresolved] = VERDICTS.map(|verdict| shown_total(sum.total_of(verdict)));
+                let agent = asked.label();
+                let agent = to_terminal_text(agent.as_bytes());
+                say!("sum of {name} ({agent}): allow {allow}, disallow {disallow}, unresolved {unresolved}");
+            }
+            if column.nulls + column.not_numbers > 0 {
+                say!(
+                    "sum of {name}: {} rows have none, {} have something that is no number",
+                    grouped(column.nulls),
+                    grouped(column.not_numbers)
+                );
+            }
+        }
+    }
+
+    /// What the rule for whole domains comes to.
+    fn print_domains(&self, evaluator: &Evaluator<'_>) {
+        let Some(Domains { rule, tallies }) = &self.domains else { return };
+        for (column, (asked, tally)) in evaluator.columns().zip(tallies).enumerate() {
+            let agent = asked.label();
+            let [allow, disallow, unresolved] = tally.rows.map(grouped);
+            say!(
+                "whole domains ({}): allow {allow}, disallow {disallow} ({} of them as pages too), unresolved {unresolved}; {} of {} domains opted out",
+                to_terminal_text(agent.as_bytes()),
+                grouped(tally.both),
+                grouped(rule.opted_out_count(column) as u64),
+                grouped(rule.domain_count() as u64)
+            );
+            for ((name, _), sum) in self.sums.iter().zip(&tally.sums) {
+                let [allow, disallow, unresolved] = sum.map(shown_total);
+                say!("  sum of {}: allow {allow}, disallow {disallow}, unresolved {unresolved}", to_terminal_text(name.as_bytes()));
+            }
+        }
+    }
+
     /// What is stated about uses, once for agents to whom it is the same.
     fn print_usages(&self, evaluator: &Evaluator<'_>) {
         let columns: Vec<Asked<'_, '_>> = evaluator.columns().collect();
@@ -205,6 +282,20 @@ impl Report {
             let none = self.summary.rows - tally.yes - tally.no;
             agents[asked.column]["usage"][asked.key.name()] = json!({ "y": tally.yes, "n": tally.no, "none": none });
         }
+        for (name, column) in &self.sums {
+            for (agent, sum) in agents.iter_mut().zip(&column.agents) {
+                agent["sums"][&name[..]] = sum_json(sum);
+            }
+        }
+        for (agent, (column, tally)) in agents.iter_mut().zip(self.domains.iter().flat_map(|domains| domains.tallies.iter().enumerate())) {
+            let opted_out = self.domains.as_ref().map_or(0, |domains| domains.rule.opted_out_count(column));
+            let [allow, disallow, unresolved] = tally.rows;
+            agent["registered_domains"] = json!({ "opted_out": opted_out, "allow": allow, "disallow": disallow, "unresolved": unresolved, "disallow_both": tally.both });
+            for ((name, _), sum) in self.sums.iter().zip(&tally.sums) {
+                let [allow, disallow, unresolved] = sum.map(total_json);
+                agent["registered_domains"]["sums"][&name[..]] = json!({ "allow": allow, "disallow": disallow, "unresolved": unresolved });
+            }
+        }
         let mut value = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "policies": args.policies.policies.to_string_lossy(),
@@ -224,6 +315,12 @@ impl Report {
             "seconds": self.seconds,
             "agents": agents,
         });
+        for (name, column) in &self.sums {
+            value["sums"][&name[..]] = json!({ "null": column.nulls, "no_number": column.not_numbers });
+        }
+        if let Some(domains) = &self.domains {
+            value["registered_domains"] = json!(domains.rule.domain_count());
+        }
         if let Some(kept) = &self.kept {
             value["kept"] = json!(kept.rows);
             value["undecided"] = json!(kept.undecided);
@@ -251,6 +348,40 @@ impl Report {
             }
         }
         exit
+    }
+}
+
+const VERDICTS: [Verdict; 3] = [Verdict::Allow, Verdict::Disallow, Verdict::Unresolved];
+
+/// A sum by verdict, and by reason where there is anything.
+fn sum_json(sum: &Sum) -> Value {
+    let by_verdict = VERDICTS.map(|verdict| {
+        let reasons = Reason::ALL.into_iter().map(|reason| (reason.name().to_owned(), sum.total(verdict, reason)));
+        let mut value: Map<String, Value> =
+            reasons.filter(|(_, total)| total.as_f64() != 0.0).map(|(name, total)| (name, total_json(total))).collect();
+        value.insert("total".to_owned(), total_json(sum.total_of(verdict)));
+        (verdict.name().to_owned(), Value::Object(value))
+    });
+    Value::Object(by_verdict.into_iter().collect())
+}
+
+fn total_json(total: Total) -> Value {
+    match total {
+        Total::Integer(sum) => match i64::try_from(sum) {
+            Ok(sum) => json!(sum),
+            Err(_) => json!(sum as f64),
+        },
+        Total::Float(sum) => json!(sum),
+    }
+}
+
+fn shown_total(total: Total) -> String {
+    match total {
+        Total::Integer(sum) => match u64::try_from(sum) {
+            Ok(sum) => grouped(sum),
+            Err(_) => sum.to_string(),
+        },
+        Total::Float(sum) => format!("{sum}"),
     }
 }
 
