@@ -1,4 +1,4 @@
-//! Verdict columns as Arrow arrays and IPC files. docs/COLUMNS.md defines them.
+//! Verdict columns as Arrow arrays and IPC files.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use arrow::error::ArrowError;
 use arrow::ipc::writer::FileWriter;
 use arrow::record_batch::RecordBatch;
 
-use super::text::to_text;
+use crate::io::text::to_text;
 use crate::pipeline::{Asked, AskedUsage, Bits, Column, Decided, Evaluator, Reading, Sink, UsageColumn};
 
 /// What the columns hold beside verdicts, and what they are called.
