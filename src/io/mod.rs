@@ -9,5 +9,6 @@ pub mod json;
 pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
+pub mod names;
 pub mod table;
 pub mod text;
