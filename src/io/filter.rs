@@ -67,8 +67,8 @@ pub struct Filter<'w> {
 
 impl<'w> Filter<'w> {
     /// A filter that writes to `out`.
-    pub fn new(out: Box<dyn RowWriter + 'w>, require: Require, undecided: Undecided<'w>) -> Filter<'w> {
-        Filter { out, require, undecided, scope: None, kept: 0, undecided_count: 0, opted_out: 0 }
+    pub fn new(out: impl RowWriter + 'w, require: Require, undecided: Undecided<'w>) -> Filter<'w> {
+        Filter { out: Box::new(out), require, undecided, scope: None, kept: 0, undecided_count: 0, opted_out: 0 }
     }
 
     /// Lets `scope` decide instead of the verdicts on the rows.

@@ -12,6 +12,7 @@ pub mod json;
 pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
+pub mod names;
 pub mod origins;
 pub mod sums;
 pub mod table;

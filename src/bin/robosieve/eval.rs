@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use robosieve::io::arrow::{ArrowFile, Columns};
+use robosieve::io::arrow::{ArrowColumns, Columns};
 use robosieve::io::domains::{DomainRule, DomainTallies};
 use robosieve::io::inputs::InputFile;
 use robosieve::io::json::JsonLines;
@@ -33,8 +33,8 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
         };
         match format {
             OutputFormat::Arrow => {
-                let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone() };
-                let mut sink = ArrowFile::new(output, evaluator, columns)?;
+                let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone(), ..Columns::default() };
+                let mut sink = ArrowColumns::file(output, evaluator, columns)?;
                 decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()
