@@ -9,5 +9,7 @@ pub mod json;
 pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod table;
 pub mod text;
