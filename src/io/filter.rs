@@ -19,6 +19,11 @@ pub enum Require {
 
 /// Where rows go, in the form that they came in.
 pub trait RowWriter {
+    /// Whether the writer takes rows from what was decided, or has them from elsewhere by their number.
+    fn wants_rows(&self) -> bool {
+        true
+    }
+
     /// Writes those rows of a batch whose bit is set.
     ///
     /// # Errors
@@ -130,6 +135,15 @@ impl<'w> Filter<'w> {
 impl Sink for Filter<'_> {
     fn wants_decisions(&self) -> bool {
         matches!(self.undecided, Undecided::Error) // which says why
+    }
+
+    fn wants_rows(&self) -> bool {
+        self.out.wants_rows()
+            || match &self.undecided {
+                Undecided::Drop | Undecided::Keep => false,
+                Undecided::Error => true,
+                Undecided::Write(out) => out.wants_rows(),
+            }
     }
 
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {

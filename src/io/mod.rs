@@ -15,5 +15,7 @@ pub mod manifest;
 pub mod names;
 pub mod origins;
 pub mod sums;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod table;
 pub mod text;
