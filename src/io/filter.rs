@@ -39,6 +39,20 @@ pub trait RowWriter {
     fn finish(&mut self) -> io::Result<()>;
 }
 
+impl<R: RowWriter + ?Sized> RowWriter for Box<R> {
+    fn wants_rows(&self) -> bool {
+        (**self).wants_rows()
+    }
+
+    fn write_rows(&mut self, decided: &Decided<'_>, rows: &Bits) -> io::Result<()> {
+        (**self).write_rows(decided, rows)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        (**self).finish()
+    }
+}
+
 /// What decides about rows instead of their own verdicts.
 pub trait Scope {
     /// The verdict that counts for a row and a column.
@@ -139,6 +153,7 @@ impl Sink for Filter<'_> {
 
     fn wants_rows(&self) -> bool {
         self.out.wants_rows()
+            || self.scope.is_some()
             || match &self.undecided {
                 Undecided::Drop | Undecided::Keep => false,
                 Undecided::Error => true,

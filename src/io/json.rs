@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use super::text::{does_something, to_text};
-use crate::pipeline::{Asked, BoundBy, Decided, Evaluator, Run, Sink};
-use crate::protocol::decision::Decision;
+use crate::pipeline::{Asked, BoundBy, Carried, Decided, Evaluator, Run, Sink};
 use crate::protocol::usage::{Preference, UsageKey};
 use crate::store::RuleTable;
 
-/// Writes an object a row and agent, in order: `row` (where asked for), `url`, `agent`, `dialect` (where there are several), `verdict`, `reason`, `group`, `rule`, `line`.
+/// Writes an object a row and agent, in order: `row` and `file` (where asked for), `url`, `agent`, `dialect` (where there are several), `verdict`, `reason`, `group`, `rule`, `line`.
 ///
 /// `group` is the token that bound the agent, `*`, or null; `rule` the value of the rule that decided, as written, or null; `line` its line from 1, or 0.
 /// Where uses are asked about, `usage` is an object with a key a use: `y`, `n`, or null where nothing is stated.
@@ -18,6 +17,10 @@ pub struct JsonLines<'e, 's, W> {
     /// Of each column: the uses asked about, and the index of their usage columns.
     usages: Vec<Vec<(&'s UsageKey, usize)>>,
     with_rows: bool,
+    /// The names of the inputs by their number, where they are written.
+    files: Option<Vec<String>>,
+    /// The names of the columns that rows carry.
+    carried: Vec<String>,
     escaped: u64,
 }
 
@@ -25,7 +28,17 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
     /// JSON lines of the decisions that `evaluator` gives, with the number of each row if asked for.
     pub fn new(out: W, evaluator: &'e Evaluator<'s>, with_rows: bool) -> JsonLines<'e, 's, W> {
         let (columns, usages) = (evaluator.columns().collect(), evaluator.usages_by_column());
-        JsonLines { out, columns, usages, with_rows, escaped: 0 }
+        JsonLines { out, columns, usages, with_rows, files: None, carried: Vec::new(), escaped: 0 }
+    }
+
+    /// Writes `file` too, the name of the input that a row comes from: `files` has them by their numbers.
+    pub fn with_files(self, files: Vec<String>) -> JsonLines<'e, 's, W> {
+        JsonLines { files: Some(files), ..self }
+    }
+
+    /// Writes `carried` too, an object of what a row carries: `names` are those of the columns that the source was asked for, in that order.
+    pub fn with_carried(self, names: Vec<String>) -> JsonLines<'e, 's, W> {
+        JsonLines { carried: names, ..self }
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX`.
@@ -45,19 +58,25 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
 
     fn write_object(
         &mut self,
-        row: Option<u64>,
+        decided: &Decided<'_>,
+        row: usize,
         url: &str,
         column: usize,
         run: &Run<'_>,
-        decision: &Decision,
         table: Option<RuleTable<'_>>,
     ) -> io::Result<()> {
+        let decision = &decided.decisions(row)[column];
         let Asked { agent, dialect, .. } = self.columns[column];
-        if let Some(row) = row {
-            write!(self.out, "{{\"row\":{row},\"url\":")?;
-        } else {
-            self.out.write_all(b"{\"url\":")?;
+        self.out.write_all(b"{")?;
+        if self.with_rows {
+            write!(self.out, "\"row\":{},", decided.first_row() + row as u64)?;
         }
+        if let Some(files) = &self.files {
+            self.out.write_all(b"\"file\":")?;
+            string(&mut self.out, &files[decided.file() as usize])?;
+            self.out.write_all(b",")?;
+        }
+        self.out.write_all(b"\"url\":")?;
         string(&mut self.out, url)?;
         self.out.write_all(b",\"agent\":")?;
         string(&mut self.out, agent.name())?;
@@ -80,7 +99,7 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
         write!(self.out, ",\"line\":{}", rule.map_or(0, |rule| rule.line))
     }
 
-    /// The end of an object, with what is stated about uses before it.
+    /// What is stated about uses.
     fn write_usage(&mut self, decided: &Decided<'_>, row: usize, column: usize) -> io::Result<()> {
         for (place, &(key, index)) in self.usages[column].iter().enumerate() {
             // Keys hold nothing that JSON would escape.
@@ -90,7 +109,28 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
                 None => self.out.write_all(b"null")?,
             }
         }
-        self.out.write_all(if self.usages[column].is_empty() { b"}\n" } else { b"}}\n" })
+        if !self.usages[column].is_empty() {
+            self.out.write_all(b"}")?;
+        }
+        Ok(())
+    }
+
+    /// The end of an object, with what the row carries before it.
+    fn write_carried(&mut self, decided: &Decided<'_>, row: usize) -> io::Result<()> {
+        for (column, name) in self.carried.iter().enumerate() {
+            self.out.write_all(if column == 0 { b",\"carried\":{" } else { b"," })?;
+            string(&mut self.out, name)?;
+            self.out.write_all(b":")?;
+            match decided.values().map_or(Carried::Null, |values| values.carried(column, row)) {
+                Carried::Bool(value) => write!(self.out, "{value}")?,
+                Carried::Integer(value) => write!(self.out, "{value}")?,
+                Carried::Float(value) if value.is_finite() => serde_json::to_writer(&mut self.out, &value)?,
+                Carried::Null | Carried::Float(_) => self.out.write_all(b"null")?,
+                Carried::Text(text) => string(&mut self.out, &to_text(&text).0)?,
+                Carried::Json(json) => self.out.write_all(harmless(json.into_owned()).as_bytes())?,
+            }
+        }
+        self.out.write_all(if self.carried.is_empty() { b"}\n" } else { b"}}\n" })
     }
 }
 
@@ -140,10 +180,10 @@ impl<W: Write> Sink for JsonLines<'_, '_, W> {
             for row in run.rows.clone() {
                 let (url, escaped) = to_text(decided.row(row));
                 self.escaped += u64::from(escaped);
-                let number = self.with_rows.then(|| decided.first_row() + row as u64);
-                for (column, decision) in decided.decisions(row).iter().enumerate() {
-                    self.write_object(number, &url, column, run, decision, tables[column])?;
+                for (column, &table) in tables.iter().enumerate() {
+                    self.write_object(decided, row, &url, column, run, table)?;
                     self.write_usage(decided, row, column)?;
+                    self.write_carried(decided, row)?;
                 }
             }
         }

@@ -2,6 +2,9 @@
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+pub mod compressed;
+#[cfg(feature = "csv")]
+pub mod csv;
 pub mod directory;
 #[cfg(feature = "domains")]
 pub mod domains;
@@ -9,13 +12,17 @@ pub mod filter;
 pub mod inputs;
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "json")]
+pub mod jsonl;
 pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
 pub mod names;
 pub mod origins;
-pub mod sums;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(any(feature = "csv", feature = "json"))]
+mod stretches;
+pub mod sums;
 pub mod table;
 pub mod text;

@@ -313,13 +313,19 @@ pub struct EvalArgs {
     /// How they are written [default: by the file's name; text on standard output]
     #[arg(long, value_enum)]
     pub output_format: Option<OutputFormat>,
-    /// Write the URLs too (Arrow; the other formats always do)
+    /// Write the URLs too (JSON lines and text always have them)
     #[arg(long)]
     pub with_url: bool,
+    /// Write too, for each agent, why: reason, group, rule and line, and for each row the snapshot that answered (JSON lines and text always say why)
+    #[arg(long)]
+    pub explain: bool,
+    /// Write texts to CSV as they are, even if a spreadsheet would take them for a formula
+    #[arg(long)]
+    pub raw: bool,
     /// Write these columns of the input too, as id,date
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub carry: Vec<String>,
-    /// What the names of verdict columns begin with (Arrow)
+    /// What the names of verdict columns begin with (not in JSON lines and text)
     #[arg(long, value_name = "PREFIX", default_value = "allow_")]
     pub column_prefix: String,
 }
@@ -328,6 +334,12 @@ pub struct EvalArgs {
 pub enum OutputFormat {
     /// Arrow IPC file: a boolean column an agent
     Arrow,
+    /// Arrow IPC stream: the same
+    Arrows,
+    /// CSV with a header: a record a row
+    Csv,
+    /// The same, parted by tabs
+    Tsv,
     /// JSON lines: an object a row and agent
     Jsonl,
     /// A table for people

@@ -15,7 +15,7 @@ use crate::args::{DiffArgs, Format};
 use crate::eval::{decide, with_evaluator};
 use crate::exit::{Exit, Failure, say};
 use crate::explain::{Parsed, Steps};
-use crate::inputs;
+use crate::inputs::{self, Reading, Wanted};
 use crate::output::Output;
 use crate::summary::grouped;
 
@@ -28,7 +28,8 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     let mut differing = 0;
     let exit = with_evaluator(&args.run, &inputs.files, |evaluator, report| {
         let mut sink = Differences::new(output, evaluator, args);
-        decide(&args.run, &inputs.files, inputs::Wanted::URLS, evaluator, &mut sink, report)?;
+        let mut reading = Reading::open(&inputs.files, &args.run.inputs, Wanted::URLS, report.progress.meter())?;
+        decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
         sink.report();
         differing = sink.counts.values().sum();
         sink.out.commit()

@@ -3,17 +3,20 @@
 use std::path::Path;
 use std::time::Instant;
 
-use robosieve::io::arrow::{ArrowColumns, Columns};
+use robosieve::io::arrow::{ArrowColumns, Columns, url_type};
+use robosieve::io::compressed::Compression;
+use robosieve::io::csv::{CsvVerdicts, CsvVerdictsOptions};
 use robosieve::io::domains::{DomainRule, DomainTallies};
-use robosieve::io::inputs::InputFile;
+use robosieve::io::inputs::{Format, InputFile};
 use robosieve::io::json::JsonLines;
 use robosieve::io::sums::Sums;
 use robosieve::io::table::Table;
+use robosieve::io::text::to_text;
 use robosieve::pipeline::{Discard, Evaluator, Sink, run as run_pipeline};
 
 use crate::args::{EvalArgs, OutputFormat, RunArgs, ScopeArg};
 use crate::exit::{Exit, Failure, shown};
-use crate::inputs::Wanted;
+use crate::inputs::{Reading, Wanted};
 use crate::output::Output;
 use crate::summary::{Domains, Report};
 use crate::{agents, inputs, policies};
@@ -26,32 +29,66 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
     Output::all_apart(&outputs, &inputs.files.iter().map(|file| &*file.path).collect::<Vec<_>>())?;
     let output = args.output.as_deref().map(Output::create).transpose()?;
     let files = &inputs.files[..];
-    let wanted = Wanted { carried: &args.carry, whole: false };
     with_evaluator(&args.run, files, |evaluator, report| {
+        let wanted = Wanted { carried: &args.carry, sums: &args.run.account.sums, whole: false };
+        let mut reading = Reading::open(files, &args.run.inputs, wanted, report.progress.meter())?;
         let Some((output, format)) = output.zip(format) else {
-            return decide(&args.run, files, wanted, evaluator, &mut Discard, report);
+            return decide(&args.run, &mut reading, evaluator, &mut Discard, report);
         };
-        match format {
-            OutputFormat::Arrow => {
-                let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone(), ..Columns::default() };
-                let mut sink = ArrowColumns::file(output, evaluator, columns)?;
-                decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
-                report.escaped = sink.escaped();
-                sink.finish()?.commit()
+        let names = || files.iter().map(|file| to_text(file.path.as_os_str().as_encoded_bytes()).0.into_owned()).collect::<Vec<_>>();
+        let names = (files.len() > 1).then(names);
+        let columns = |reading: &Reading<'_>| Columns {
+            with_url: args.with_url,
+            prefix: args.column_prefix.clone(),
+            url_type: url_type(reading.url_field()),
+            files: names.clone(),
+            carry: reading.carried_fields(),
+            explain: args.explain,
+        };
+        let delimited = |delimiter: u8| CsvVerdictsOptions {
+            delimiter,
+            with_url: args.with_url,
+            files: names.clone(),
+            carry: args.carry.clone(),
+            explain: args.explain,
+            prefix: args.column_prefix.clone(),
+            raw: args.raw,
+        };
+        let (output, escaped) = match format {
+            OutputFormat::Arrow | OutputFormat::Arrows => {
+                let mut sink = match format {
+                    OutputFormat::Arrow => ArrowColumns::file(output, evaluator, columns(&reading))?,
+                    _ => ArrowColumns::stream(output, evaluator, columns(&reading))?,
+                };
+                decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
+                let escaped = sink.escaped();
+                (sink.finish()?, escaped)
+            }
+            OutputFormat::Csv | OutputFormat::Tsv => {
+                let delimiter = if format == OutputFormat::Csv { b',' } else { b'\t' };
+                let mut sink = CsvVerdicts::new(output, evaluator, delimited(delimiter))?;
+                decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
+                let escaped = sink.escaped();
+                (sink.finish()?, escaped)
             }
             OutputFormat::Jsonl => {
-                let mut sink = JsonLines::new(output, evaluator, true);
-                decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
-                report.escaped = sink.escaped();
-                sink.finish()?.commit()
+                let mut sink = JsonLines::new(output, evaluator, true).with_carried(args.carry.clone());
+                if let Some(names) = names {
+                    sink = sink.with_files(names);
+                }
+                decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
+                let escaped = sink.escaped();
+                (sink.finish()?, escaped)
             }
             OutputFormat::Text => {
                 let mut sink = Table::new(output, evaluator);
-                decide(&args.run, files, wanted, evaluator, &mut sink, report)?;
-                report.escaped = sink.escaped();
-                sink.finish()?.commit()
+                decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
+                let escaped = sink.escaped();
+                (sink.finish()?, escaped)
             }
-        }
+        };
+        report.escaped = escaped;
+        output.commit()
     })
 }
 
@@ -62,15 +99,22 @@ fn output_format(path: &Path, given: Option<OutputFormat>) -> Result<OutputForma
     if path == Path::new("-") {
         return Ok(OutputFormat::Text);
     }
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("arrow" | "ipc" | "feather") => Ok(OutputFormat::Arrow),
-        Some("jsonl" | "ndjson") => Ok(OutputFormat::Jsonl),
-        Some("txt") => Ok(OutputFormat::Text),
-        _ => Err(Failure::new(format!(
-            "{}: the name does not say how to write it: end it with .arrow, .jsonl or .txt, or give --output-format",
+    let is_compressed = Compression::of_name(path) != Compression::None;
+    let format = match Format::of_file_name(path).filter(|format| format.is_text() || !is_compressed) {
+        Some(Format::Lines) => Some(OutputFormat::Text),
+        Some(Format::Csv) => Some(OutputFormat::Csv),
+        Some(Format::Tsv) => Some(OutputFormat::Tsv),
+        Some(Format::JsonLines) => Some(OutputFormat::Jsonl),
+        Some(Format::ArrowFile) => Some(OutputFormat::Arrow),
+        Some(Format::ArrowStream) => Some(OutputFormat::Arrows),
+        Some(Format::Parquet) | None => None,
+    };
+    format.ok_or_else(|| {
+        Failure::new(format!(
+            "{}: the name does not say how to write it: end it with .arrow, .arrows, .parquet, .csv, .tsv, .jsonl or .txt, or give --output-format",
             shown(path)
-        ))),
-    }
+        ))
+    })
 }
 
 /// What a run reads and must keep beside the list, which only a filter may replace by what passes.
@@ -118,32 +162,29 @@ pub fn with_evaluator(
     Ok(report.exit(&args.fail_on))
 }
 
-/// Runs the rows of `files` through the pipeline into `sink`, and adds what they come to to `report`.
+/// Runs rows through the pipeline into `sink`, and adds what they come to to `report`.
 pub fn decide(
     args: &RunArgs,
-    files: &[InputFile],
-    wanted: Wanted<'_>,
+    reading: &mut Reading<'_>,
     evaluator: &Evaluator<'_>,
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let mut carried = wanted.carried.to_vec();
-    let sum_columns: Vec<usize> = args.account.sums.iter().map(|name| place_of(name, &mut carried)).collect();
-    let wanted = Wanted { carried: &carried, ..wanted };
-    let meter = report.progress.meter();
+    let (files, sum_columns) = (reading.files(), reading.sum_columns.clone());
     let mut counting = report.progress.counting(sink);
-    let read = |sink: &mut dyn Sink| {
-        inputs::with_source(files, &args.inputs, wanted, &meter, evaluator, |source, evaluator| {
+    let mut read = |sink: &mut dyn Sink| {
+        reading.with_source(evaluator, |source, evaluator| {
             run_pipeline(source, evaluator, sink, args.threads.count()).map_err(|error| inputs::failure(files, error))
         })
     };
-    let by_domain = |sink: &mut dyn Sink, domains: &mut Option<Domains>| match domains {
+    let mut by_domain = |sink: &mut dyn Sink, domains: &mut Option<Domains>| match domains {
         None => read(sink),
         Some(domains) => {
             let mut tallies = DomainTallies::new(sink, &domains.rule, sum_columns.clone());
             let summary = read(&mut tallies)?;
-            domains.add(tallies.into_tallies());
+            let tallies = tallies.into_tallies();
+            domains.add(tallies);
             Ok(summary)
         }
     };
@@ -157,14 +198,7 @@ pub fn decide(
     report.add_sums(&args.account.sums, sums);
     report.files.extend(files.iter().enumerate().map(|(number, file)| (file.path.clone(), rows.get(number).copied().unwrap_or(0))));
     report.summary.add(&summary);
+    report.remarks.append(&mut reading.remarks);
     report.seconds += started.elapsed().as_secs_f64();
     Ok(())
-}
-
-/// The place of a name among names, at whose end it is put if it is not there.
-fn place_of(name: &str, names: &mut Vec<String>) -> usize {
-    names.iter().position(|known| known == name).unwrap_or_else(|| {
-        names.push(name.to_owned());
-        names.len() - 1
-    })
 }

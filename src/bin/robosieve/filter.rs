@@ -1,20 +1,20 @@
 //! `filter`: the rows that may be crawled, as they came.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use robosieve::io::domains::WholeDomains;
-use robosieve::io::filter::{Filter, LineWriter, Require, RowWriter, Undecided};
+use robosieve::io::filter::{Filter, Require, Undecided};
 use robosieve::io::inputs::{Format, InputFile, Inputs};
 use robosieve::pipeline::Evaluator;
 
 use crate::args::{FilterArgs, RequireArg, UndecidedArg};
 use crate::eval::{decide, kept, with_evaluator};
 use crate::exit::{Exit, Failure, say, shown};
-use crate::inputs::{self, Wanted};
+use crate::inputs::{self, Reading, Wanted};
 use crate::output::Output;
 use crate::summary::{Kept, Report, grouped};
 
@@ -113,22 +113,25 @@ fn is_stdout(path: &Path) -> bool {
 
 /// Where rows go.
 struct Outputs {
-    passing: RefCell<Output>,
-    undecided: Option<RefCell<Output>>,
+    passing: Mutex<Output>,
+    undecided: Option<Mutex<Output>>,
 }
 
 impl Outputs {
     fn create(passing: &Path, undecided: Option<&Path>) -> Result<Outputs, Failure> {
-        let create = |path: &Path| Output::create(path).map(RefCell::new);
+        let create = |path: &Path| Output::create(path).map(Mutex::new);
         Ok(Outputs { passing: create(passing)?, undecided: undecided.map(create).transpose()? })
     }
 
     /// Filters files into the outputs, and puts those in their places.
     fn fill(self, args: &FilterArgs, files: &[InputFile], evaluator: &Evaluator<'_>, report: &mut Report) -> Result<(), Failure> {
+        let wanted = Wanted { carried: &[], sums: &args.run.account.sums, whole: true };
+        let mut reading = Reading::open(files, &args.run.inputs, wanted, report.progress.meter())?;
+        let writer = |out| reading.row_writer(Shared(out), args.run.threads.count());
         let undecided = match (&args.undecided, &self.undecided) {
             (UndecidedArg::Drop, _) => Undecided::Drop,
             (UndecidedArg::Keep, _) => Undecided::Keep,
-            (_, Some(out)) => Undecided::Write(row_writer(&files[0], Shared(out))?),
+            (_, Some(out)) => Undecided::Write(writer(out)?),
             (UndecidedArg::Error | UndecidedArg::File(_), None) => Undecided::Error,
         };
         let require = match args.require {
@@ -136,39 +139,36 @@ impl Outputs {
             RequireArg::Any => Require::Any,
         };
         let rule = report.domains.as_ref().map(|domains| domains.rule.clone());
-        let mut sink = Filter::new(row_writer(&files[0], Shared(&self.passing))?, require, undecided);
+        let mut sink = Filter::new(writer(&self.passing)?, require, undecided);
         if let Some(rule) = &rule {
             sink = sink.with_scope(WholeDomains::new(rule));
         }
-        decide(&args.run, files, Wanted { carried: &[], whole: true }, evaluator, &mut sink, report)?;
+        decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
         let kept = report.kept.get_or_insert_with(|| Kept { rows: 0, undecided: 0, opted_out: 0, what: args.undecided.clone() });
         kept.rows += sink.kept();
         kept.undecided += sink.undecided();
         kept.opted_out += sink.opted_out();
         sink.finish()?;
         // The data first: a summary that nobody reads must not cost it.
-        self.passing.into_inner().commit()?;
-        self.undecided.map(|out| out.into_inner().commit()).transpose().map(drop)
-    }
-}
-
-/// What writes rows of a file in the form that they came in.
-fn row_writer<'w>(file: &InputFile, out: impl Write + 'w) -> Result<Box<dyn RowWriter + 'w>, Failure> {
-    match file.format {
-        Format::Lines => Ok(Box::new(LineWriter::new(out))),
-        other => Err(Failure::new(format!("{other} can not be written yet"))),
+        self.passing.into_inner().unwrap_or_else(PoisonError::into_inner).commit()?;
+        self.undecided.map(|out| out.into_inner().unwrap_or_else(PoisonError::into_inner).commit()).transpose().map(drop)
     }
 }
 
 /// An output that the sink writes to and the command puts in its place.
-struct Shared<'a>(&'a RefCell<Output>);
+struct Shared<'a>(&'a Mutex<Output>);
 
 impl Write for Shared<'_> {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(octets)
+        lock(self.0).write(octets)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.borrow_mut().flush()
+        lock(self.0).flush()
     }
+}
+
+/// No thread panics while it holds the lock.
+fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
 }

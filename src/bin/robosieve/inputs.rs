@@ -1,14 +1,22 @@
 //! URLS: the files that rows come from, opened one after another.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::{self, Read, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use robosieve::io::filter::NoAnswer;
+use arrow::datatypes::FieldRef;
+
+use robosieve::io::arrow::{ArrowRows, IpcFile, IpcStream, TableOptions, text_fields};
+use robosieve::io::compressed::{Compression, Decoder};
+use robosieve::io::csv::{CsvFilter, CsvOptions, CsvRows, Malformed};
+use robosieve::io::filter::{LineWriter, NoAnswer, RowWriter};
 use robosieve::io::inputs::{Format, InputFile, Inputs};
+use robosieve::io::jsonl::{JsonOptions, JsonRows};
 use robosieve::io::lines::{MappedLines, StreamedLines};
+use robosieve::io::parquet::{ParquetInput, ParquetRowWriter, ParquetRows};
 use robosieve::pipeline::{Batch, Evaluator, RunError, Source};
 use robosieve::store::map::{Octets, map};
 
@@ -62,54 +70,224 @@ impl Meter {
 /// What sources give beside URLs.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The columns that rows carry.
+    /// The columns that rows carry for an output.
     pub carried: &'a [String],
+    /// Those that are added up.
+    pub sums: &'a [String],
     /// Whether whole rows are given back.
     pub whole: bool,
 }
 
 impl Wanted<'_> {
     /// Nothing.
-    pub const URLS: Wanted<'static> = Wanted { carried: &[], whole: false };
+    pub const URLS: Wanted<'static> = Wanted { carried: &[], sums: &[], whole: false };
 }
 
-/// Calls `work` with the rows of `files`, one file after another, and with `evaluator`.
-pub fn with_source<T>(
-    files: &[InputFile],
-    args: &InputArgs,
-    wanted: Wanted<'_>,
-    meter: &Meter,
-    evaluator: &Evaluator<'_>,
-    work: impl for<'s> FnOnce(&mut dyn Source<'s>, &Evaluator<'s>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    if let [InputFile { path, format: Format::Lines, .. }] = files
-        && path != Path::new("-")
-        && wanted.carried.is_empty()
-    {
-        let failed = |error: io::Error| Failure::of(shown(path), &error);
-        let file = File::open(path).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_file() && metadata.len() > 0 {
-            let octets = Octets::Mapped(map(&file).map_err(failed)?);
+/// Files to be read one after another, of which the first is open: what it is like decides what outputs are like.
+pub struct Reading<'f> {
+    files: &'f [InputFile],
+    args: &'f InputArgs,
+    /// The names of all columns that rows carry: first those for an output.
+    carried: Vec<String>,
+    output_count: usize,
+    /// The numbers of those that are added up.
+    pub sum_columns: Vec<usize>,
+    whole: bool,
+    meter: Meter,
+    first: Option<Opened>,
+    /// What is said about the files when they have been read.
+    pub remarks: Vec<Remark>,
+}
+
+/// What is to be said about a file.
+pub struct Remark {
+    /// Its name.
+    pub file: String,
+    /// Rows that have no URL because they are not as they should be, and the line of the first.
+    pub malformed: Malformed,
+    /// What else there is.
+    pub notes: Vec<String>,
+}
+
+impl Remark {
+    /// Prints it.
+    pub fn print(&self) {
+        if let Some(line) = self.malformed.first_line {
+            say!(
+                "{}: {} rows are not as they should be and have no URL, the first at line {line}",
+                self.file,
+                grouped(self.malformed.rows)
+            );
+        }
+        self.notes.iter().for_each(|note| say!("{}: {note}", self.file));
+    }
+}
+
+/// An open file.
+enum Opened {
+    List(PathBuf, File, Metadata),
+    Lines(Box<dyn Read + Send>),
+    Csv(CsvRows<'static>),
+    JsonLines(JsonRows<'static>),
+    ArrowFile(IpcFile),
+    ArrowStream(IpcStream<Box<dyn Read + Send>>),
+    Parquet(ParquetInput, ParquetRows),
+}
+
+impl<'f> Reading<'f> {
+    /// Opens the first file.
+    pub fn open(files: &'f [InputFile], args: &'f InputArgs, wanted: Wanted<'_>, meter: Meter) -> Result<Reading<'f>, Failure> {
+        let mut carried = wanted.carried.to_vec();
+        let sum_columns = wanted.sums.iter().map(|name| place_of(name, &mut carried)).collect();
+        let mut reading = Reading {
+            files,
+            args,
+            carried,
+            output_count: wanted.carried.len(),
+            sum_columns,
+            whole: wanted.whole,
+            meter,
+            first: None,
+            remarks: Vec::new(),
+        };
+        if let Some(file) = files.first() {
+            reading.first = Some(reading.open_file(file, files.len() == 1).map_err(|error| Failure::of(shown_name(file), &error))?);
+        }
+        Ok(reading)
+    }
+
+    /// The files.
+    pub fn files(&self) -> &'f [InputFile] {
+        self.files
+    }
+
+    /// The fields of the carried columns for an output, as Arrow has them.
+    pub fn carried_fields(&self) -> Vec<FieldRef> {
+        let mut fields = match &self.first {
+            Some(Opened::ArrowFile(rows)) => rows.carried_fields().to_vec(),
+            Some(Opened::ArrowStream(rows)) => rows.carried_fields().to_vec(),
+            Some(Opened::Parquet(_, rows)) => rows.carried_fields(),
+            _ => text_fields(&self.carried),
+        };
+        fields.truncate(self.output_count);
+        fields
+    }
+
+    /// The field of the column of URLs, where it has a type.
+    pub fn url_field(&self) -> Option<&FieldRef> {
+        match &self.first {
+            Some(Opened::ArrowFile(rows)) => rows.url_field(),
+            Some(Opened::ArrowStream(rows)) => rows.url_field(),
+            _ => None,
+        }
+    }
+
+    /// What writes rows in the form that those of the first file come in.
+    pub fn row_writer<'w>(&self, out: impl Write + Send + 'w, threads: NonZeroUsize) -> io::Result<Box<dyn RowWriter + 'w>> {
+        Ok(match &self.first {
+            None | Some(Opened::List(..) | Opened::Lines(_) | Opened::JsonLines(_)) => Box::new(LineWriter::new(out)),
+            Some(Opened::Csv(rows)) => Box::new(CsvFilter::new(out, rows.header())),
+            Some(Opened::ArrowFile(rows)) => Box::new(ArrowRows::file(out, &rows.form())?),
+            Some(Opened::ArrowStream(rows)) => Box::new(ArrowRows::stream(out, &rows.form())?),
+            Some(Opened::Parquet(input, _)) => Box::new(ParquetRowWriter::new(input, out, threads)?),
+        })
+    }
+
+    /// Calls `work` with the rows of all files, and with `evaluator`.
+    pub fn with_source<T>(
+        &mut self,
+        evaluator: &Evaluator<'_>,
+        work: impl for<'s> FnOnce(&mut dyn Source<'s>, &Evaluator<'s>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if let Some(Opened::List(path, ..)) = &self.first {
+            let name = shown(path);
+            let Some(Opened::List(path, file, metadata)) = self.first.take() else { unreachable!("it was just looked at") };
+            let octets = map(&file).map(Octets::Mapped).map_err(|error| Failure::of(shown(&path), &error))?;
             let watch = Watch { file, metadata };
-            let mut source = Mapped { lines: MappedLines::new(octets.as_slice()), watch, meter: meter.clone() };
-            return work(&mut Named { name: shown(path), source: &mut source }, evaluator);
+            let mut source = Mapped { lines: MappedLines::new(octets.as_slice()), watch, meter: self.meter.clone(), name };
+            return work(&mut source, evaluator);
+        }
+        let mut chain = Chain { reading: self, next: 0, current: None };
+        let result = work(&mut chain, evaluator);
+        chain.end_file();
+        result
+    }
+
+    fn options(&self) -> TableOptions {
+        TableOptions { url_column: self.args.url_column.clone(), carry: self.carried.clone(), whole_rows: self.whole }
+    }
+
+    fn open_file(&self, file: &InputFile, is_only_one: bool) -> io::Result<Opened> {
+        let InputFile { path, format, .. } = file;
+        let (url_column, carry) = (self.args.url_column.clone(), self.carried.clone());
+        if *format == Format::Lines {
+            if let Some(name) = carry.first().or(url_column.as_ref()) {
+                return Err(io::Error::other(format!(
+                    "a list has a URL a line, and no column {name:?}: give --input-format if it is something else"
+                )));
+            }
+            if let Some(list) = is_only_one.then(|| open_list(path)).transpose()?.flatten() {
+                return Ok(list);
+            }
+        }
+        let text =
+            || Ok::<Box<dyn Read + Send>, io::Error>(Box::new(Decoder::new(open_stream(path, &self.meter)?, Compression::of_name(path))?));
+        Ok(match format {
+            Format::Lines => Opened::Lines(text()?),
+            Format::Csv => Opened::Csv(CsvRows::streamed(text()?, &CsvOptions { url_column, carry, ..CsvOptions::default() })?),
+            Format::Tsv => Opened::Csv(CsvRows::streamed(text()?, &CsvOptions { url_column, carry, ..CsvOptions::tsv() })?),
+            Format::JsonLines => {
+                Opened::JsonLines(JsonRows::streamed(text()?, &JsonOptions { url_column, carry, ..JsonOptions::default() })?)
+            }
+            Format::ArrowStream => Opened::ArrowStream(IpcStream::new(text()?, &self.options())?),
+            Format::ArrowFile => Opened::ArrowFile(IpcFile::open(self.open_whole(path)?, &self.options())?),
+            Format::Parquet => {
+                let input = ParquetInput::open(self.open_whole(path)?)?;
+                let rows = ParquetRows::new(&input, url_column.as_deref(), &carry)?;
+                Opened::Parquet(input, rows)
+            }
+        })
+    }
+
+    /// A file whose end is read before its beginning.
+    fn open_whole(&self, path: &Path) -> io::Result<File> {
+        let needs_file = || io::Error::other("such a file is read from its end, so it can not come as a stream: give its name");
+        if path == Path::new("-") {
+            return Err(needs_file());
+        }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        match (metadata.is_dir(), metadata.is_file()) {
+            (true, _) => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            (_, true) => Ok(file),
+            _ => Err(needs_file()),
         }
     }
-    work(&mut Chain { files, args, wanted, meter: meter.clone(), next: 0, current: None }, evaluator)
 }
 
-/// Opens a file as a source.
-fn open<'s>(file: &InputFile, args: &InputArgs, wanted: Wanted<'_>, meter: &Meter) -> io::Result<Box<dyn Source<'s> + 's>> {
-    let stream = open_stream(&file.path, meter)?;
-    _ = args;
-    match file.format {
-        Format::Lines if !wanted.carried.is_empty() => {
-            Err(io::Error::other(format!("a list of lines has URLs alone, and no column {}", wanted.carried[0])))
-        }
-        Format::Lines => Ok(Box::new(StreamedLines::new(stream))),
-        other => Err(io::Error::other(format!("{other} can not be read yet"))),
+/// The place of a name among names, at whose end it is put if it is not there.
+fn place_of(name: &str, names: &mut Vec<String>) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+/// A list that can be mapped: a regular file that is not compressed.
+fn open_list(path: &Path) -> io::Result<Option<Opened>> {
+    if path == Path::new("-") || Compression::of_name(path) != Compression::None {
+        return Ok(None);
     }
+    // A named pipe can be opened only once.
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut head = [0; 8];
+    let len = file.read(&mut head)?;
+    let is_plain = Compression::of_octets(&head[..len]) == Compression::None;
+    Ok((metadata.is_file() && metadata.len() > 0 && is_plain).then(|| Opened::List(path.to_path_buf(), file, metadata)))
 }
 
 fn open_stream(path: &Path, meter: &Meter) -> io::Result<Box<dyn Read + Send>> {
@@ -117,7 +295,7 @@ fn open_stream(path: &Path, meter: &Meter) -> io::Result<Box<dyn Read + Send>> {
     if path == Path::new("-") {
         let stdin = io::stdin();
         widen(&stdin);
-        return Ok(Box::new(Counted { stream: stdin, count: 0, watch: None, meter }));
+        return Ok(Box::new(Counted { stream: stdin, watch: None, meter }));
     }
     let file = File::open(path)?;
     let metadata = file.metadata()?;
@@ -128,7 +306,7 @@ fn open_stream(path: &Path, meter: &Meter) -> io::Result<Box<dyn Read + Send>> {
     if watch.is_none() {
         widen(&file);
     }
-    Ok(Box::new(Counted { stream: file, count: 0, watch, meter }))
+    Ok(Box::new(Counted { stream: file, watch, meter }))
 }
 
 #[cfg(unix)]
@@ -171,11 +349,12 @@ struct Mapped<'s> {
     lines: MappedLines<'s>,
     watch: Watch,
     meter: Meter,
+    name: String,
 }
 
 impl<'s> Source<'s> for Mapped<'s> {
     fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
-        self.watch.check()?;
+        self.watch.check().map_err(|error| named(&self.name, &error))?;
         let batch = self.lines.next_batch()?;
         self.meter.add(batch.as_ref().map_or(0, |batch| batch.octets().len() as u64));
         Ok(batch)
@@ -185,7 +364,6 @@ impl<'s> Source<'s> for Mapped<'s> {
 /// A stream that counts, and notices a file that ends too early.
 struct Counted<R> {
     stream: R,
-    count: u64,
     watch: Option<Watch>,
     meter: Meter,
 }
@@ -193,7 +371,6 @@ struct Counted<R> {
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.stream.read(buffer)?;
-        self.count += len as u64;
         self.meter.add(len as u64);
         if let Some(watch) = self.watch.as_ref().filter(|_| len == 0 && !buffer.is_empty()) {
             watch.check()?;
@@ -202,61 +379,95 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// A source whose errors begin with a name.
-struct Named<'n, 's> {
-    name: String,
-    source: &'n mut dyn Source<'s>,
-}
-
-impl<'s> Source<'s> for Named<'_, 's> {
-    fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
-        self.source.next_batch().map_err(|error| named(&self.name, &error))
-    }
-
-    fn in_flight(&self) -> usize {
-        self.source.in_flight()
-    }
-
-    fn recycle(&mut self, octets: Vec<u8>) {
-        self.source.recycle(octets);
-    }
-}
-
-/// Files one after another, each opened when its turn comes.
-struct Chain<'f, 's> {
-    files: &'f [InputFile],
-    args: &'f InputArgs,
-    wanted: Wanted<'f>,
-    meter: Meter,
+/// The rows of files one after another, each opened when its turn comes.
+struct Chain<'r, 'f, 's> {
+    reading: &'r mut Reading<'f>,
     /// The number of the file to be opened next.
     next: usize,
-    current: Option<Box<dyn Source<'s> + 's>>,
+    current: Option<Current<'s>>,
 }
 
-impl<'s> Source<'s> for Chain<'_, 's> {
+/// The file that is read.
+enum Current<'s> {
+    Csv(CsvRows<'s>),
+    JsonLines(JsonRows<'s>),
+    Other(Box<dyn Source<'s> + 's>),
+    Parquet(ParquetRows, u64),
+}
+
+impl<'s> Chain<'_, '_, 's> {
+    fn open_next(&mut self) -> io::Result<bool> {
+        let Some(file) = self.reading.files.get(self.next) else { return Ok(false) };
+        let opened = match self.reading.first.take() {
+            Some(opened) => opened,
+            None => self.reading.open_file(file, false).map_err(|error| named(&shown_name(file), &error))?,
+        };
+        self.next += 1;
+        self.current = Some(match opened {
+            Opened::List(..) => unreachable!("a list alone is mapped"),
+            Opened::Lines(stream) => Current::Other(Box::new(StreamedLines::new(stream))),
+            Opened::Csv(rows) => Current::Csv(rows),
+            Opened::JsonLines(rows) => Current::JsonLines(rows),
+            Opened::ArrowFile(rows) => Current::Other(Box::new(rows)),
+            Opened::ArrowStream(rows) => Current::Other(Box::new(rows)),
+            Opened::Parquet(input, rows) => {
+                let groups = input.row_group_count().max(1) as u64;
+                let len = std::fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+                Current::Parquet(rows, len / groups)
+            }
+        });
+        Ok(true)
+    }
+
+    /// Notes what there is to say about a file that was read.
+    fn end_file(&mut self) {
+        let (malformed, notes) = match self.current.take() {
+            Some(Current::Csv(rows)) => (rows.malformed(), rows.notes()),
+            Some(Current::JsonLines(rows)) => (rows.malformed(), Vec::new()),
+            Some(Current::Other(_) | Current::Parquet(..)) | None => return,
+        };
+        if malformed.rows > 0 || !notes.is_empty() {
+            let file = shown_name(&self.reading.files[self.next - 1]);
+            self.reading.remarks.push(Remark { file, malformed, notes });
+        }
+    }
+}
+
+impl<'s> Source<'s> for Chain<'_, '_, 's> {
     fn next_batch(&mut self) -> io::Result<Option<Batch<'s>>> {
         loop {
-            if let Some(source) = &mut self.current {
+            let batch = match &mut self.current {
+                Some(Current::Csv(rows)) => rows.next_batch(),
+                Some(Current::JsonLines(rows)) => rows.next_batch(),
+                Some(Current::Other(source)) => source.next_batch(),
+                Some(Current::Parquet(rows, octets)) => {
+                    let (batch, octets) = (rows.next_batch(), *octets);
+                    self.reading.meter.add(octets);
+                    batch
+                }
+                None => Ok(None),
+            };
+            if self.current.is_some() {
                 let number = self.next - 1;
-                let batch = source.next_batch().map_err(|error| named(&shown_name(&self.files[number]), &error))?;
+                let batch = batch.map_err(|error| named(&shown_name(&self.reading.files[number]), &error))?;
                 if let Some(batch) = batch {
                     return Ok(Some(batch.of_file(number as u32)));
                 }
-                self.current = None;
+                self.end_file();
             }
-            let Some(file) = self.files.get(self.next) else { return Ok(None) };
-            self.next += 1;
-            self.current = Some(open(file, self.args, self.wanted, &self.meter).map_err(|error| named(&shown_name(file), &error))?);
+            if !self.open_next()? {
+                return Ok(None);
+            }
         }
     }
 
     fn in_flight(&self) -> usize {
-        let all_lines = self.files.iter().all(|file| file.format == Format::Lines);
-        if all_lines { 2 } else { 1 }
+        // A row group may be large.
+        if self.reading.files.iter().any(|file| file.format == Format::Parquet) { 1 } else { 2 }
     }
 
     fn recycle(&mut self, octets: Vec<u8>) {
-        if let Some(source) = &mut self.current {
+        if let Some(Current::Other(source)) = &mut self.current {
             source.recycle(octets);
         }
     }

@@ -16,7 +16,7 @@ use robosieve::url::Url;
 
 use crate::args::{Format, OriginsArgs, PolicyArgs};
 use crate::exit::{Exit, Failure, say, shown};
-use crate::inputs;
+use crate::inputs::{self, Reading, Remark, Wanted};
 use crate::output::Output;
 use crate::policies;
 use crate::progress::Progress;
@@ -73,11 +73,13 @@ fn count(args: &OriginsArgs, files: &[robosieve::io::inputs::InputFile]) -> Resu
     let mut progress = Progress::default();
     progress.begin(inputs::octet_len(files));
     let mut counts = OriginCounts::default();
-    let counted = inputs::with_source(files, &args.inputs, inputs::Wanted::URLS, &progress.meter(), &evaluator, |source, evaluator| {
+    let mut reading = Reading::open(files, &args.inputs, Wanted::URLS, progress.meter())?;
+    let counted = reading.with_source(&evaluator, |source, evaluator| {
         let mut sink = progress.counting(&mut counts);
         run_pipeline(source, evaluator, &mut sink, args.threads.count()).map_err(|error| inputs::failure(files, error))
     });
     progress.finish();
+    reading.remarks.iter().for_each(Remark::print);
     counted.map(|_| counts)
 }
 

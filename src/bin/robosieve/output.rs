@@ -1,27 +1,28 @@
 //! Where data goes: standard output, or a file that takes its place when it is complete.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
 
+use robosieve::io::compressed::{Compression, Encoder};
 use robosieve::store::replace::Replacement;
 
 use crate::exit::{Failure, STDOUT, shown};
 
-/// An output, opened before work starts.
+/// An output, opened before work starts. A file whose name ends so is compressed with gzip or zstd.
 pub enum Output {
-    Stdout(BufWriter<StdoutLock<'static>>),
-    File(Replacement, String),
+    Stdout(BufWriter<Stdout>),
+    File(Box<Encoder<Replacement>>, String),
 }
 
 impl Output {
     /// Opens `path`, or standard output for `-`.
     pub fn create(path: &Path) -> Result<Output, Failure> {
         if is_stdout(path) {
-            return Ok(Output::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock())));
+            return Ok(Output::Stdout(BufWriter::with_capacity(1 << 16, io::stdout())));
         }
         let name = shown(path).to_string();
-        let replacement = Replacement::beside(path).map_err(|error| Failure::of(&name, &error))?;
-        Ok(Output::File(replacement, name))
+        let file = Replacement::beside(path).and_then(|file| Encoder::new(file, Compression::of_name(path)));
+        Ok(Output::File(Box::new(file.map_err(|error| Failure::of(&name, &error))?), name))
     }
 
     /// Refuses outputs of one run that go to the same place, or to that of something that the run reads and must keep.
@@ -44,7 +45,7 @@ impl Output {
     pub fn commit(self) -> Result<(), Failure> {
         match self {
             Output::Stdout(mut out) => out.flush().map_err(|error| Failure::of(STDOUT, &error)),
-            Output::File(file, name) => file.commit().map_err(|error| Failure::of(name, &error)),
+            Output::File(file, name) => file.finish().and_then(Replacement::commit).map_err(|error| Failure::of(name, &error)),
         }
     }
 }

@@ -17,17 +17,20 @@ use robosieve::usage::UsageKey;
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure, say, shown};
+use crate::inputs::Remark;
 use crate::output::Output;
 use crate::progress::Progress;
 
 /// What a run came to, and how long it took.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Report {
     pub summary: Summary,
     pub seconds: f64,
     /// The files read, and the rows of each.
     pub files: Vec<(PathBuf, u64)>,
     pub progress: Progress,
+    /// What there is to say about them.
+    pub remarks: Vec<Remark>,
     /// Files that were left as they are, since an earlier run has written their outputs.
     pub resumed: u64,
     /// Of each column asked for: its name, and what it comes to.
@@ -103,6 +106,7 @@ impl Report {
         self.print_sums(evaluator);
         self.print_domains(evaluator);
         self.print_assumptions(evaluator);
+        self.remarks.iter().for_each(Remark::print);
         if self.escaped > 0 {
             say!("{} rows are not UTF-8: their octets stand as %XX in the output", grouped(self.escaped));
         }
@@ -312,6 +316,7 @@ impl Report {
             "rows_undated": self.summary.undated,
             "rows_dated": self.summary.dated,
             "rows_escaped": self.escaped,
+            "rows_malformed": self.remarks.iter().map(|remark| remark.malformed.rows).sum::<u64>(),
             "seconds": self.seconds,
             "agents": agents,
         });
