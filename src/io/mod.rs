@@ -9,6 +9,7 @@ pub mod json;
 pub mod lines;
 #[cfg(feature = "json")]
 pub mod manifest;
+pub mod names;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod table;

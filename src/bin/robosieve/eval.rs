@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use robosieve::io::arrow::{ArrowFile, Columns};
+use robosieve::io::arrow::{ArrowColumns, Columns};
 use robosieve::io::filter::NoAnswer;
 use robosieve::io::json::JsonLines;
 use robosieve::io::lines::{MappedLines, StreamedLines};
@@ -31,8 +31,8 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
         };
         match format {
             OutputFormat::Arrow => {
-                let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone() };
-                let mut sink = ArrowFile::new(output, evaluator, columns)?;
+                let columns = Columns { with_url: args.with_url, prefix: args.column_prefix.clone(), ..Columns::default() };
+                let mut sink = ArrowColumns::file(output, evaluator, columns)?;
                 decide(&args.run, evaluator, &mut sink, report)?;
                 report.escaped = sink.escaped();
                 sink.finish()?.commit()

@@ -1,53 +1,106 @@
-//! Verdict columns as Arrow arrays and IPC files.
+//! Verdict columns as record batches.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, StringBuilder, UInt64Array};
+use arrow::array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int8Array, Int32Array, StringArray, StringBuilder, TimestampSecondArray, UInt32Builder,
+    UInt64Array,
+};
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
-use arrow::ipc::writer::FileWriter;
 use arrow::record_batch::RecordBatch;
 
+use super::compact::compact;
+use super::urls::UrlBatch;
+use crate::io::names::{Beside, ColumnNames};
 use crate::io::text::to_text;
-use crate::pipeline::{Asked, AskedUsage, Bits, Column, Decided, Evaluator, Reading, Sink, UsageColumn};
+use crate::pipeline::{Bits, BoundBy, Carried, Column, Decided, Evaluator, Reading, Run, UsageColumn};
+use crate::protocol::decision::Reason;
+use crate::store::{RuleTable, SnapshotTime, Store};
 
 /// What the columns hold beside verdicts, and what they are called.
+///
+/// ```
+/// use robosieve::io::arrow::Columns;
+///
+/// let columns = Columns { with_url: true, explain: true, ..Columns::default() };
+/// assert_eq!(columns.prefix, "allow_");
+/// ```
 #[derive(Debug, Clone)]
 pub struct Columns {
     /// Whether there is a column `url`.
     pub with_url: bool,
     /// What the names of verdict columns begin with: `allow_` unless told.
     pub prefix: String,
+    /// The type of the column `url`: Utf8 unless told, or the string type that an Arrow source has (see [`url_type`]), whose values are then not copied.
+    pub url_type: DataType,
+    /// The names of the inputs by their number, for a column `file`.
+    pub files: Option<Vec<String>>,
+    /// The fields of the columns that are carried, in the order in which the source was asked for them: those that an Arrow source has, or [`text_fields`].
+    pub carry: Vec<FieldRef>,
+    /// Whether there are the columns that explain verdicts.
+    pub explain: bool,
 }
 
 impl Default for Columns {
     fn default() -> Columns {
-        Columns { with_url: false, prefix: "allow_".to_owned() }
+        Columns { with_url: false, prefix: "allow_".to_owned(), url_type: DataType::Utf8, files: None, carry: Vec::new(), explain: false }
     }
 }
 
-/// Writes an Arrow IPC file: `row`, `url` where asked for, a boolean column an agent, null where there is no answer, and one a use asked about and
-/// agent, null where nothing is stated.
-pub struct ArrowFile<W: Write> {
-    writer: FileWriter<W>,
-    schema: SchemaRef,
+/// The type of the column `url` for a source whose URLs are in `field`: its own if that is a string type. Octets and dictionaries become text.
+pub fn url_type(field: Option<&FieldRef>) -> DataType {
+    match field.map(|field| field.data_type()) {
+        Some(DataType::LargeUtf8 | DataType::LargeBinary) => DataType::LargeUtf8,
+        Some(DataType::Utf8View | DataType::BinaryView) => DataType::Utf8View,
+        _ => DataType::Utf8,
+    }
+}
+
+/// The fields of columns that are carried from a text, which has no types: strings as they are, all else as JSON writes it.
+pub fn text_fields(names: &[String]) -> Vec<FieldRef> {
+    names.iter().map(|name| Arc::new(Field::new(name, DataType::Utf8, true))).collect()
+}
+
+/// A dictionary of reasons, in their order.
+const REASON: (DataType, DataType) = (DataType::Int8, DataType::Utf8);
+
+/// Makes record batches of decided rows: the columns of docs/COLUMNS.md.
+#[derive(Debug)]
+pub struct ColumnsBuilder<'s> {
     columns: Columns,
+    schema: SchemaRef,
+    /// Of each verdict column: the reading, its store, and the agent's tokens.
+    asked: Vec<(usize, &'s Store, Vec<String>)>,
+    reading_count: usize,
+    reasons: ArrayRef,
+    files: ArrayRef,
     escaped: u64,
 }
 
-impl<W: Write> ArrowFile<W> {
-    /// An IPC file of the verdicts that `evaluator` gives.
-    ///
-    /// # Errors
-    ///
-    /// When the output can not be written.
-    pub fn new(out: W, evaluator: &Evaluator<'_>, columns: Columns) -> io::Result<ArrowFile<W>> {
-        let schema = Arc::new(schema(evaluator, &columns));
-        let writer = FileWriter::try_new(out, &schema).map_err(to_io)?;
-        Ok(ArrowFile { writer, schema, columns, escaped: 0 })
+impl<'s> ColumnsBuilder<'s> {
+    /// The columns of what `evaluator` answers.
+    pub fn new(evaluator: &Evaluator<'s>, columns: Columns) -> ColumnsBuilder<'s> {
+        let asked = evaluator.columns().map(|asked| (asked.reading, asked.store, asked.agent.tokens().to_vec())).collect();
+        ColumnsBuilder {
+            schema: Arc::new(schema(evaluator, &columns)),
+            asked,
+            reading_count: evaluator.readings().len(),
+            reasons: Arc::new(StringArray::from_iter_values(Reason::ALL.map(Reason::name))),
+            files: Arc::new(StringArray::from_iter_values(columns.files.iter().flatten())),
+            columns,
+            escaped: 0,
+        }
+    }
+
+    /// The schema of every batch.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX` in the column `url`.
@@ -55,43 +108,186 @@ impl<W: Write> ArrowFile<W> {
         self.escaped
     }
 
-    /// Writes the footer; gives the output back.
+    /// Whether batches have to keep their rows (see [`Sink::wants_rows`](crate::pipeline::Sink::wants_rows)).
+    pub fn wants_rows(&self) -> bool {
+        self.columns.with_url || !self.columns.carry.is_empty()
+    }
+
+    /// Whether batches have to have whole decisions (see [`Sink::wants_decisions`](crate::pipeline::Sink::wants_decisions)).
+    pub fn wants_decisions(&self) -> bool {
+        self.columns.explain
+    }
+
+    /// The columns of decided rows.
     ///
     /// # Errors
     ///
-    /// When the output can not be written.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.writer.finish().map_err(to_io)?;
-        self.writer.into_inner().map_err(to_io)
+    /// When what is carried has another type than was said, or the octets of the URLs are more than their type holds.
+    pub fn batch(&mut self, decided: &Decided<'_>) -> io::Result<RecordBatch> {
+        let rows = decided.row_count() as u64;
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(decided.first_row()..decided.first_row() + rows))];
+        if self.columns.files.is_some() {
+            arrays.push(self.file(decided)?);
+        }
+        if self.columns.with_url {
+            arrays.push(self.urls(decided)?);
+        }
+        for (index, field) in self.columns.carry.iter().enumerate() {
+            arrays.push(carried_array(decided, index, field)?);
+        }
+        arrays.extend(decided.columns().iter().map(|column| Arc::new(boolean_array(column)) as ArrayRef));
+        arrays.extend(decided.usages().iter().map(|column| Arc::new(usage_array(column)) as ArrayRef));
+        if self.columns.explain {
+            self.explain(decided, &mut arrays)?;
+        }
+        RecordBatch::try_new(self.schema.clone(), arrays).map_err(to_io)
     }
 
-    fn urls(&mut self, decided: &Decided<'_>) -> ArrayRef {
+    fn file(&self, decided: &Decided<'_>) -> io::Result<ArrayRef> {
+        let keys = Int32Array::from_value(decided.file() as i32, decided.row_count());
+        Ok(Arc::new(DictionaryArray::try_new(keys, self.files.clone()).map_err(to_io)?))
+    }
+
+    fn urls(&mut self, decided: &Decided<'_>) -> io::Result<ArrayRef> {
+        let wanted = &self.columns.url_type;
+        if let Some(array) = urls_of(decided).and_then(|batch| batch.urls().text()).filter(|array| array.data_type() == wanted) {
+            return compact(&array).map_err(to_io);
+        }
+        let is_null = |row| decided.values().is_some_and(|values| values.is_null(row));
         let octets = (0..decided.row_count()).map(|row| decided.row(row).len()).sum();
+        within_type(octets, "url")?;
         let mut urls = StringBuilder::with_capacity(decided.row_count(), octets);
         for row in 0..decided.row_count() {
+            if is_null(row) {
+                urls.append_null();
+                continue;
+            }
             let (url, escaped) = to_text(decided.row(row));
             self.escaped += u64::from(escaped);
             urls.append_value(url);
         }
-        Arc::new(urls.finish())
+        cast(&urls.finish(), wanted).map_err(to_io)
+    }
+
+    fn explain(&self, decided: &Decided<'_>, arrays: &mut Vec<ArrayRef>) -> io::Result<()> {
+        let tables: Vec<Vec<Option<RuleTable<'_>>>> = decided
+            .runs()
+            .iter()
+            .map(|run| self.asked.iter().map(|&(reading, store, _)| run.rule_table(reading, store)).collect())
+            .collect();
+        for (column, (_, _, tokens)) in self.asked.iter().enumerate() {
+            let (mut reasons, mut groups) = (Vec::with_capacity(decided.row_count()), StringBuilder::new());
+            let (mut rules, mut lines) = (StringBuilder::new(), UInt32Builder::new());
+            for (run, tables) in decided.runs().iter().zip(&tables) {
+                let group = group_of(run, column, tokens);
+                for row in run.rows.clone() {
+                    let decision = &decided.decisions(row)[column];
+                    let rule = tables[column].as_ref().and_then(|table| table.rule(decision.rule));
+                    reasons.push(decision.reason as i8);
+                    groups.append_option(group.as_deref());
+                    rules.append_option(rule.as_ref().map(|rule| to_text(rule.text).0));
+                    lines.append_option(rule.map(|rule| rule.line));
+                }
+            }
+            let reasons = DictionaryArray::try_new(Int8Array::from(reasons), self.reasons.clone()).map_err(to_io)?;
+            arrays.push(Arc::new(reasons));
+            arrays.push(Arc::new(groups.finish()));
+            arrays.push(Arc::new(rules.finish()));
+            arrays.push(Arc::new(lines.finish()));
+        }
+        (0..self.reading_count).for_each(|reading| arrays.extend(snapshots(decided, reading)));
+        Ok(())
     }
 }
 
-impl<W: Write> Sink for ArrowFile<W> {
-    fn wants_rows(&self) -> bool {
-        self.columns.with_url
+/// The token that bound the agent of a column in a run.
+fn group_of(run: &Run<'_>, column: usize, tokens: &[String]) -> Option<String> {
+    match run.bound_by[column] {
+        BoundBy::Nobody => None,
+        BoundBy::Star => Some("*".to_owned()),
+        BoundBy::Contained(token) => Some(to_text(token).0.into_owned()),
+        BoundBy::Token(token) => Some(tokens[token].clone()),
     }
+}
 
-    fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
-        let rows = decided.row_count() as u64;
-        let mut arrays: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from_iter_values(decided.first_row()..decided.first_row() + rows))];
-        if self.columns.with_url {
-            arrays.push(self.urls(decided));
+/// Digest and time of the snapshots that answered in a reading.
+fn snapshots(decided: &Decided<'_>, reading: usize) -> [ArrayRef; 2] {
+    let (mut digests, mut times) = (StringBuilder::new(), Vec::with_capacity(decided.row_count()));
+    let mut digest = String::with_capacity(64);
+    for run in decided.runs() {
+        let snapshot = run.snapshots.get(reading).and_then(Option::as_ref);
+        digest.clear();
+        for octet in snapshot.map_or(&[][..], |snapshot| snapshot.digest()) {
+            write!(digest, "{octet:02x}").expect("a string grows");
         }
-        arrays.extend(decided.columns().iter().map(|column| Arc::new(boolean_array(column)) as ArrayRef));
-        arrays.extend(decided.usages().iter().map(|column| Arc::new(usage_array(column)) as ArrayRef));
-        let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(to_io)?;
-        self.writer.write(&batch).map_err(to_io)
+        let time = snapshot.and_then(|snapshot| match snapshot.time() {
+            SnapshotTime::Undated => None,
+            SnapshotTime::Effective(time) | SnapshotTime::Observed(time) => Some(time),
+        });
+        for _ in run.rows.clone() {
+            digests.append_option(snapshot.map(|_| &digest));
+            times.push(time);
+        }
+    }
+    [Arc::new(digests.finish()), Arc::new(TimestampSecondArray::from(times).with_timezone("UTC"))]
+}
+
+/// What the rows came in, if that is a record batch.
+pub(super) fn urls_of<'d>(decided: &'d Decided<'_>) -> Option<&'d UrlBatch> {
+    decided.values()?.as_any()?.downcast_ref()
+}
+
+/// What rows carry in a column, as an array of the type that was said.
+fn carried_array(decided: &Decided<'_>, index: usize, field: &Field) -> io::Result<ArrayRef> {
+    if let Some(array) = urls_of(decided).and_then(|batch| batch.carried_arrays().get(index)) {
+        if array.data_type() == field.data_type() {
+            return compact(array).map_err(to_io);
+        }
+        return cast(array, field.data_type()).map_err(|_| other_type(field, array.data_type()));
+    }
+    let mut texts = StringBuilder::new();
+    let mut len = 0_usize;
+    for row in 0..decided.row_count() {
+        match decided.values().map_or(Carried::Null, |values| values.carried(index, row)) {
+            Carried::Null => texts.append_null(),
+            value => {
+                let text = text_of(&value);
+                len = len.saturating_add(text.len());
+                within_type(len, field.name())?;
+                texts.append_value(text);
+            }
+        }
+    }
+    cast(&texts.finish(), field.data_type()).map_err(|_| other_type(field, &DataType::Utf8))
+}
+
+/// A value that a text carries, as text.
+fn text_of(value: &Carried<'_>) -> String {
+    match value {
+        Carried::Null => String::new(),
+        Carried::Bool(value) => value.to_string(),
+        Carried::Integer(value) => value.to_string(),
+        Carried::Float(value) => value.to_string(),
+        Carried::Text(text) => to_text(text).0.into_owned(),
+        Carried::Json(json) => json.clone().into_owned(),
+    }
+}
+
+fn other_type(field: &Field, found: &DataType) -> io::Error {
+    let (name, wanted) = (crate::io::text::to_terminal_text(field.name().as_bytes()), field.data_type());
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the column {name} holds {found} here and {wanted} in the first input: carry it from inputs of one type"),
+    )
+}
+
+/// A batch's strings have 32-bit offsets.
+fn within_type(octets: usize, column: &str) -> io::Result<()> {
+    match i32::try_from(octets) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, format!("the column {column} has more than 2 GiB of text in one batch of rows")))
+        }
     }
 }
 
@@ -106,21 +302,45 @@ pub fn usage_array(column: &UsageColumn) -> BooleanArray {
 }
 
 fn boolean(values: &Bits, valid: &Bits) -> BooleanArray {
-    let bits = |bits: &Bits| {
-        let octets: Vec<u8> = bits.words().iter().flat_map(|word| word.to_le_bytes()).collect();
-        BooleanBuffer::new(Buffer::from_vec(octets), 0, bits.len())
-    };
-    BooleanArray::new(bits(values), Some(NullBuffer::new(bits(valid))))
+    BooleanArray::new(boolean_buffer(values), Some(NullBuffer::new(boolean_buffer(valid))))
+}
+
+/// One bit a row as Arrow holds it.
+pub(super) fn boolean_buffer(bits: &Bits) -> BooleanBuffer {
+    let octets: Vec<u8> = bits.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    BooleanBuffer::new(Buffer::from_vec(octets), 0, bits.len())
 }
 
 /// The schema of the columns for `evaluator`'s agents, with what they depend on as metadata.
 pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
+    let carried: Vec<String> = columns.carry.iter().map(|field| field.name().clone()).collect();
+    let beside = Beside { file: columns.files.is_some(), url: columns.with_url, carried: &carried, explained: columns.explain };
+    let names = ColumnNames::new(evaluator, &columns.prefix, beside);
     let mut fields = vec![Field::new("row", DataType::UInt64, false)];
-    if columns.with_url {
-        fields.push(Field::new("url", DataType::Utf8, false));
+    if columns.files.is_some() {
+        fields.push(Field::new_dictionary("file", DataType::Int32, DataType::Utf8, false));
     }
-    let names = column_names(evaluator, &columns.prefix);
-    fields.extend(names.iter().chain(&usage_names(evaluator, &names)).map(|name| Field::new(name, DataType::Boolean, true)));
+    if columns.with_url {
+        fields.push(Field::new("url", columns.url_type.clone(), true));
+    }
+    let carry = |(field, name): (&FieldRef, &String)| field.as_ref().clone().with_name(name).with_nullable(true);
+    fields.extend(columns.carry.iter().zip(&names.carried).map(carry));
+    fields.extend(names.verdicts.iter().chain(&names.usages).map(|name| Field::new(name, DataType::Boolean, true)));
+    for names in &names.explained {
+        fields.push(Field::new_dictionary(&names.reason, REASON.0, REASON.1, false));
+        fields.push(Field::new(&names.group, DataType::Utf8, true));
+        fields.push(Field::new(&names.rule, DataType::Utf8, true));
+        fields.push(Field::new(&names.line, DataType::UInt32, true));
+    }
+    for names in &names.snapshots {
+        fields.push(Field::new(&names.digest, DataType::Utf8, true));
+        fields.push(Field::new(&names.time, DataType::Timestamp(TimeUnit::Second, Some("UTC".into())), true));
+    }
+    Schema::new_with_metadata(fields, metadata(evaluator, &names))
+}
+
+/// What the verdicts depend on.
+pub(super) fn metadata(evaluator: &Evaluator<'_>, names: &ColumnNames) -> HashMap<String, String> {
     let agents: Vec<String> = evaluator
         .agents()
         .iter()
@@ -138,11 +358,10 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
         ("robosieve.store_digest", joined(evaluator, |reading| format!("{:016x}", reading.store().digest()))),
     ];
     if evaluator.usages().len() > 0 {
-        let lines: Vec<String> = evaluator.usages().map(|asked| format!("{}={}", asked.key, names[asked.column])).collect();
+        let lines: Vec<String> = evaluator.usages().map(|asked| format!("{}={}", asked.key, names.verdicts[asked.column])).collect();
         metadata.push(("robosieve.usage", lines.join("\n")));
     }
-    let metadata: HashMap<String, String> = metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    Schema::new_with_metadata(fields, metadata)
+    metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// One text a reading, parted by commas.
@@ -150,39 +369,7 @@ fn joined(evaluator: &Evaluator<'_>, text: impl Fn(&Reading<'_>) -> String) -> S
     evaluator.readings().iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// The names of the verdict columns: prefix and agent, and the dialect behind them where there are several. One that is taken (two agents with one token, a prefix that makes it `row`) gets `_2` behind it, and so on.
-pub fn column_names(evaluator: &Evaluator<'_>, prefix: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for Asked { agent, dialect, .. } in evaluator.columns() {
-        let name = format!("{prefix}{}{}", agent.column_suffix(), dialect.map_or(String::new(), |name| format!("_{name}")));
-        names.push(untaken(name, &[&names]));
-    }
-    names
-}
-
-/// The names of the usage columns: `usage_`, the use, `_`, and what the names of verdict columns have behind their prefix. `verdicts` and those before
-/// are taken.
-fn usage_names(evaluator: &Evaluator<'_>, verdicts: &[String]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for AskedUsage { key, agent, dialect, .. } in evaluator.usages() {
-        let name = format!("usage_{key}_{}{}", agent.column_suffix(), dialect.map_or(String::new(), |name| format!("_{name}")));
-        names.push(untaken(name, &[verdicts, &names]));
-    }
-    names
-}
-
-fn untaken(base: String, taken: &[&[String]]) -> String {
-    let is_taken = |name: &String| ["row", "url"].contains(&&name[..]) || taken.iter().any(|names| names.contains(name));
-    let mut name = base.clone();
-    let mut number = 2;
-    while is_taken(&name) {
-        name = format!("{base}_{number}");
-        number += 1;
-    }
-    name
-}
-
-fn to_io(error: ArrowError) -> io::Error {
+pub(super) fn to_io(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, error) => error,
         other => io::Error::other(other),

@@ -394,6 +394,16 @@ impl UrlArray {
         }
     }
 
+    /// The array itself, if it is one of strings.
+    pub(super) fn text(&self) -> Option<ArrayRef> {
+        Some(match &self.0 {
+            Kind::Utf8(array) => Arc::new(array.clone()),
+            Kind::LargeUtf8(array) => Arc::new(array.clone()),
+            Kind::Utf8View(array) => Arc::new(array.clone()),
+            _ => return None,
+        })
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -595,6 +605,20 @@ impl Parts {
             valid.push(origin.is_some());
         }
         Joined { octets, ends, nulls: NullBuffer::from(valid) }
+    }
+}
+
+impl Values for UrlArray {
+    fn row_count(&self) -> usize {
+        self.len()
+    }
+
+    fn value(&self, row: usize) -> &[u8] {
+        UrlArray::value(self, row).unwrap_or_default()
+    }
+
+    fn is_null(&self, row: usize) -> bool {
+        UrlArray::value(self, row).is_none()
     }
 }
 

@@ -244,7 +244,7 @@ pub(super) fn created_by() -> String {
 }
 
 /// Why the output can not be written.
-fn unwritable(error: ParquetError) -> io::Error {
+pub(super) fn unwritable(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,

@@ -97,8 +97,7 @@ fn all_types(rows: usize) -> Vec<(&'static str, ArrayRef)> {
     let lengths = (0..rows).map(|row| row % 4);
     let offsets = OffsetBuffer::<i32>::from_lengths(lengths);
     let items = *offsets.last().unwrap() as usize;
-    let fields =
-        Fields::from(vec![Field::new("number", DataType::Int32, true), Field::new("octets", DataType::Binary, false)]);
+    let fields = Fields::from(vec![Field::new("number", DataType::Int32, true), Field::new("octets", DataType::Binary, false)]);
     let numbers: Int32Array = (0..items).map(|item| some(item).then_some(item as i32)).collect();
     let octets: BinaryArray = (0..items).map(|item| Some(vec![item as u8; item % 5])).collect();
     let nulls: NullBuffer = (0..items).map(|item| item % 11 != 2).collect::<Vec<_>>().into();
@@ -119,7 +118,10 @@ fn all_types(rows: usize) -> Vec<(&'static str, ArrayRef)> {
         ("truth", Arc::new((0..rows).map(|row| some(row).then_some(row % 3 == 0)).collect::<BooleanArray>())),
         ("number", Arc::new((0..rows).map(|row| some(row).then_some(row as f64 / 3.0)).collect::<Float64Array>())),
         ("unsigned", Arc::new((0..rows).map(|row| Some(u64::MAX - row as u64)).collect::<UInt64Array>())),
-        ("time", Arc::new((0..rows).map(|row| some(row).then_some(row as i64)).collect::<TimestampMicrosecondArray>().with_timezone("UTC"))),
+        (
+            "time",
+            Arc::new((0..rows).map(|row| some(row).then_some(row as i64)).collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+        ),
         ("digest", Arc::new(FixedSizeBinaryArray::try_from_iter((0..rows).map(|row| [(row % 200) as u8; 16])).unwrap())),
         ("nothing", Arc::new(NullArray::new(rows))),
         ("never", Arc::new(StringArray::new_null(rows))),
@@ -287,7 +289,9 @@ fn old_file(passes: &[bool], rows_in_group: usize) -> Vec<u8> {
                         let count = row % 5;
                         definitions.extend(if count < 2 { vec![count as i16] } else { vec![2; count] });
                         repetitions.extend((0..count.max(1)).map(|item| i16::from(item > 0)));
-                        values.extend((0..if count < 2 { 0 } else { count }).map(|item| ByteArray::from(format!("{row}.{item}").into_bytes())));
+                        values.extend(
+                            (0..if count < 2 { 0 } else { count }).map(|item| ByteArray::from(format!("{row}.{item}").into_bytes())),
+                        );
                     }
                     writer.write_batch(&values, Some(&definitions), Some(&repetitions)).unwrap();
                 }
@@ -441,7 +445,8 @@ fn verdicts_are_those_of_lines() {
             let nested = all_types(urls.len()).remove(2).1;
             let fields = ["text", "nested", "link"].into_iter().zip([text, nested, column]).map(|(name, array)| (name, array, true));
             let batch = RecordBatch::try_from_iter_with_nullable(fields).unwrap();
-            let octets = written(&batch, settings().set_max_row_group_row_count(Some(7000)).set_dictionary_enabled(number % 2 == 0).build());
+            let octets =
+                written(&batch, settings().set_max_row_group_row_count(Some(7000)).set_dictionary_enabled(number % 2 == 0).build());
             for count in 1..4 {
                 let mut rows = ParquetRows::new(&input(&octets), Some("link"), &["text".to_owned()]).unwrap();
                 let mut found = Keep::new(store, true);
@@ -523,7 +528,8 @@ fn files_that_are_none_or_cut_short_are_refused_by_name_of_what_is_wrong() {
 fn a_damaged_page_is_an_error_that_names_its_place_or_other_values() {
     let passes = mixed();
     let table = table(&passes);
-    let properties = settings().set_compression(Compression::SNAPPY).set_offset_index_disabled(true).set_statistics_enabled(EnabledStatistics::Chunk);
+    let properties =
+        settings().set_compression(Compression::SNAPPY).set_offset_index_disabled(true).set_statistics_enabled(EnabledStatistics::Chunk);
     let octets = written(&table, properties.build());
     let chunks: Vec<(u64, u64)> = input(&octets).metadata().row_groups()[2].columns().iter().map(|chunk| chunk.byte_range()).collect();
     let mut errors = Vec::new();
@@ -537,7 +543,10 @@ fn a_damaged_page_is_an_error_that_names_its_place_or_other_values() {
     }
     assert!(errors.len() > 20, "{errors:#?}");
     assert!(errors.iter().all(|(_, error)| error.contains("row group 2") || error.contains("its metadata")), "{errors:#?}");
-    assert!(errors.iter().any(|(_, error)| error.contains("column digest of row group 2 does not decode: the Parquet file is damaged")), "{errors:#?}");
+    assert!(
+        errors.iter().any(|(_, error)| error.contains("column digest of row group 2 does not decode: the Parquet file is damaged")),
+        "{errors:#?}"
+    );
 }
 
 #[test]
@@ -582,7 +591,8 @@ fn random_table(passes: &[bool], lists: &[Vec<Option<Vec<Option<i32>>>>], texts:
         builder.append(row % 5 != 4);
     }
     let texts: StringArray = (0..passes.len()).map(|row| texts[row * 31 % texts.len()].as_deref()).collect();
-    let columns: Vec<(&str, ArrayRef)> = vec![("lists", Arc::new(builder.finish())), ("url", Arc::new(urls(passes))), ("text", Arc::new(texts))];
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("lists", Arc::new(builder.finish())), ("url", Arc::new(urls(passes))), ("text", Arc::new(texts))];
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap()
 }
 
@@ -622,5 +632,8 @@ fn schemas_are_kept_by_arrow_too() {
     let filtered = filter(&input(&written(&table, settings().build())), 2).unwrap();
     let schema: Arc<Schema> = ParquetRecordBatchReaderBuilder::try_new(opened(&filtered)).unwrap().schema().clone();
     assert_eq!(schema, table.schema());
-    assert_eq!(read(&filtered).column_by_name("word").unwrap().data_type(), &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)));
+    assert_eq!(
+        read(&filtered).column_by_name("word").unwrap().data_type(),
+        &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+    );
 }
