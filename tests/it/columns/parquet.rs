@@ -26,9 +26,10 @@ use proptest::prelude::*;
 
 use robosieve::agent::Agent;
 use robosieve::dialect::RFC9309;
+use robosieve::io::arrow::{Columns, TableOptions};
 use robosieve::io::filter::{Filter, Require, Undecided};
 use robosieve::io::lines::MappedLines;
-use robosieve::io::parquet::{ParquetInput, ParquetRowWriter, ParquetRows};
+use robosieve::io::parquet::{ParquetColumns, ParquetInput, ParquetRowWriter, ParquetRows};
 use robosieve::pipeline::{Evaluator, RunError, run};
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
@@ -66,12 +67,18 @@ fn written(batch: &RecordBatch, properties: WriterProperties) -> Vec<u8> {
     octets
 }
 
+/// A column of URLs, and columns to carry.
+fn asked(url_column: Option<&str>, carry: &[&str]) -> TableOptions {
+    let carry = carry.iter().map(|&name| name.to_owned()).collect();
+    TableOptions { url_column: url_column.map(str::to_owned), carry, ..TableOptions::default() }
+}
+
 fn filter(input: &ParquetInput, count: usize) -> Result<Vec<u8>, String> {
     let mut octets = Vec::new();
     with_evaluator(|evaluator, _| {
         let writer = ParquetRowWriter::new(input, &mut octets, threads(count)).map_err(|error| error.to_string())?;
         let mut filter = Filter::new(writer, Require::All, Undecided::Drop);
-        let mut rows = ParquetRows::new(input, None, &[]).map_err(|error| error.to_string())?;
+        let mut rows = ParquetRows::new(input, &TableOptions::default()).map_err(|error| error.to_string())?;
         run(&mut rows, evaluator, &mut filter, threads(count)).map_err(|error| error.to_string())?;
         filter.finish().map_err(|error| error.to_string())
     })?;
@@ -448,7 +455,7 @@ fn verdicts_are_those_of_lines() {
             let octets =
                 written(&batch, settings().set_max_row_group_row_count(Some(7000)).set_dictionary_enabled(number % 2 == 0).build());
             for count in 1..4 {
-                let mut rows = ParquetRows::new(&input(&octets), Some("link"), &["text".to_owned()]).unwrap();
+                let mut rows = ParquetRows::new(&input(&octets), &asked(Some("link"), &["text"])).unwrap();
                 let mut found = Keep::new(store, true);
                 let own = run(&mut rows, evaluator, &mut found, threads(count)).unwrap();
                 assert_eq!((&found.rows, &found.answers), (&expected.rows, &expected.answers), "{number}");
@@ -462,7 +469,7 @@ fn verdicts_are_those_of_lines() {
 fn a_url_that_is_not_utf8_stops_nothing() {
     let octets = old_file(&[true, false, true], 10);
     with_evaluator(|evaluator, store| {
-        let mut rows = ParquetRows::new(&input(&octets), None, &[]).unwrap();
+        let mut rows = ParquetRows::new(&input(&octets), &TableOptions::default()).unwrap();
         let mut kept = Keep::new(store, false);
         run(&mut rows, evaluator, &mut kept, threads(1)).unwrap();
         assert_eq!(kept.rows[0], b"https://a.example/yes/0-\xff");
@@ -477,14 +484,14 @@ fn wrong_columns_are_refused() {
         ("key", Arc::new(StringArray::from(vec!["com,example)/a", "com,example)/b"]))),
     ];
     let input = input(&written(&RecordBatch::try_from_iter(columns).unwrap(), settings().build()));
-    let error = |column: Option<&str>| ParquetRows::new(&input, column, &[]).unwrap_err().to_string();
+    let error = |column: Option<&str>| ParquetRows::new(&input, &asked(column, &[])).unwrap_err().to_string();
     assert!(error(None).contains("link, id, key"), "{}", error(None));
     assert!(error(Some("address")).contains("no column address"));
     assert!(error(Some("id")).contains("Int32"));
-    let carried = ParquetRows::new(&input, Some("link"), &["dump".to_owned()]).unwrap_err().to_string();
+    let carried = ParquetRows::new(&input, &asked(Some("link"), &["dump"])).unwrap_err().to_string();
     assert!(carried.contains("no column dump"), "{carried}");
     with_evaluator(|evaluator, store| {
-        let mut rows = ParquetRows::new(&input, Some("key"), &[]).unwrap();
+        let mut rows = ParquetRows::new(&input, &asked(Some("key"), &[])).unwrap();
         let error = run(&mut rows, evaluator, &mut Keep::new(store, false), threads(1)).unwrap_err();
         assert!(matches!(error, RunError::Source(_)) && error.to_string().contains("SURT"), "{error}");
     });
@@ -498,8 +505,8 @@ fn carried_columns_keep_their_type() {
         ("word", Arc::new(["a", "b"].into_iter().collect::<DictionaryArray<Int32Type>>())),
     ];
     let input = input(&written(&RecordBatch::try_from_iter(columns).unwrap(), settings().build()));
-    let names = ["word", "url", "id"].map(str::to_owned);
-    let fields = ParquetRows::new(&input, None, &names).unwrap().carried_fields();
+    let rows = ParquetRows::new(&input, &asked(None, &["word", "url", "id"])).unwrap();
+    let fields = rows.carried_fields();
     let types: Vec<String> = fields.iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect();
     assert_eq!(types, ["word: Dictionary(Int32, Utf8)", "url: Utf8", "id: Int32"]);
 }
@@ -636,4 +643,40 @@ fn schemas_are_kept_by_arrow_too() {
         read(&filtered).column_by_name("word").unwrap().data_type(),
         &DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
     );
+}
+
+#[test]
+fn verdict_columns_are_read_back() {
+    let passes: Vec<bool> = (0..20_000).map(|row| row % 3 == 1).collect();
+    let notes: ArrayRef = Arc::new((0..20_000).map(|row| Some(format!("note {row}"))).collect::<StringArray>());
+    let mut links: Vec<Option<String>> = urls(&passes).iter().map(|url| url.map(str::to_owned)).collect();
+    links[5] = None;
+    links[6] = Some("no URL".to_owned());
+    let columns = [("note", notes.clone()), ("url", Arc::new(StringArray::from(links.clone())) as ArrayRef)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
+    let input = input(&written(&batch, settings().set_max_row_group_row_count(Some(6000)).build()));
+    let octets = with_evaluator(|evaluator, _| {
+        let mut rows = ParquetRows::new(&input, &asked(None, &["note"])).unwrap();
+        let columns = Columns { with_url: true, carry: rows.carried_fields().to_vec(), ..Columns::default() };
+        let mut octets = Vec::new();
+        let mut sink = ParquetColumns::new(&mut octets, evaluator, columns).unwrap();
+        run(&mut rows, evaluator, &mut sink, threads(2)).unwrap();
+        assert_eq!(sink.escaped(), 0);
+        sink.finish().unwrap();
+        octets
+    });
+    let table = read(&octets);
+    let names: Vec<&str> = table.schema_ref().fields().iter().map(|field| &field.name()[..]).collect();
+    assert_eq!(names, ["row", "url", "note", "allow_AnyBot"]);
+    assert_eq!(table.column(0).as_ref(), &UInt64Array::from_iter_values(0..20_000) as &dyn Array);
+    assert_eq!(table.column(1).as_ref(), &StringArray::from(links) as &dyn Array);
+    assert_eq!(table.column(2).as_ref(), notes.as_ref());
+    let allow = |row: usize| if row == 5 || row == 6 { None } else { Some(passes[row]) };
+    assert_eq!(table.column(3).as_ref(), &(0..20_000).map(allow).collect::<BooleanArray>() as &dyn Array);
+    assert_eq!(table.schema_ref().metadata()["robosieve.dialect"], "rfc9309");
+    let output = self::input(&octets);
+    let pairs = output.metadata().file_metadata().key_value_metadata().unwrap();
+    assert!(pairs.iter().any(|pair| pair.key == "robosieve.agents"), "{pairs:?}");
+    assert!(pairs.iter().any(|pair| pair.key == "ARROW:schema"), "{pairs:?}");
+    assert_eq!(output.metadata().row_group(0).column(0).compression(), Compression::ZSTD(ZstdLevel::default()));
 }
