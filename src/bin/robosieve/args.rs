@@ -336,6 +336,8 @@ pub enum OutputFormat {
     Arrow,
     /// Arrow IPC stream: the same
     Arrows,
+    /// Parquet file: the same
+    Parquet,
     /// CSV with a header: a record a row
     Csv,
     /// The same, parted by tabs

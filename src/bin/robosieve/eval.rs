@@ -9,6 +9,7 @@ use robosieve::io::csv::{CsvVerdicts, CsvVerdictsOptions};
 use robosieve::io::domains::{DomainRule, DomainTallies};
 use robosieve::io::inputs::{Format, InputFile};
 use robosieve::io::json::JsonLines;
+use robosieve::io::parquet::ParquetColumns;
 use robosieve::io::sums::Sums;
 use robosieve::io::table::Table;
 use robosieve::io::text::to_text;
@@ -64,6 +65,12 @@ pub fn run(args: &EvalArgs) -> Result<Exit, Failure> {
                 let escaped = sink.escaped();
                 (sink.finish()?, escaped)
             }
+            OutputFormat::Parquet => {
+                let mut sink = ParquetColumns::new(output, evaluator, columns(&reading))?;
+                decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
+                let escaped = sink.escaped();
+                (sink.finish()?, escaped)
+            }
             OutputFormat::Csv | OutputFormat::Tsv => {
                 let delimiter = if format == OutputFormat::Csv { b',' } else { b'\t' };
                 let mut sink = CsvVerdicts::new(output, evaluator, delimited(delimiter))?;
@@ -107,7 +114,8 @@ fn output_format(path: &Path, given: Option<OutputFormat>) -> Result<OutputForma
         Some(Format::JsonLines) => Some(OutputFormat::Jsonl),
         Some(Format::ArrowFile) => Some(OutputFormat::Arrow),
         Some(Format::ArrowStream) => Some(OutputFormat::Arrows),
-        Some(Format::Parquet) | None => None,
+        Some(Format::Parquet) => Some(OutputFormat::Parquet),
+        None => None,
     };
     format.ok_or_else(|| {
         Failure::new(format!(

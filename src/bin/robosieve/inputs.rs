@@ -166,7 +166,7 @@ impl<'f> Reading<'f> {
         let mut fields = match &self.first {
             Some(Opened::ArrowFile(rows)) => rows.carried_fields().to_vec(),
             Some(Opened::ArrowStream(rows)) => rows.carried_fields().to_vec(),
-            Some(Opened::Parquet(_, rows)) => rows.carried_fields(),
+            Some(Opened::Parquet(_, rows)) => rows.carried_fields().to_vec(),
             _ => text_fields(&self.carried),
         };
         fields.truncate(self.output_count);
@@ -178,6 +178,7 @@ impl<'f> Reading<'f> {
         match &self.first {
             Some(Opened::ArrowFile(rows)) => rows.url_field(),
             Some(Opened::ArrowStream(rows)) => rows.url_field(),
+            Some(Opened::Parquet(_, rows)) => rows.url_field(),
             _ => None,
         }
     }
@@ -243,7 +244,7 @@ impl<'f> Reading<'f> {
             Format::ArrowFile => Opened::ArrowFile(IpcFile::open(self.open_whole(path)?, &self.options())?),
             Format::Parquet => {
                 let input = ParquetInput::open(self.open_whole(path)?)?;
-                let rows = ParquetRows::new(&input, url_column.as_deref(), &carry)?;
+                let rows = ParquetRows::new(&input, &self.options())?;
                 Opened::Parquet(input, rows)
             }
         })

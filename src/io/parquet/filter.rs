@@ -30,6 +30,7 @@ use crate::pipeline::{Bits, Decided};
 /// # use std::{fs::File, num::NonZeroUsize, sync::Arc};
 /// # use arrow::{array::{ArrayRef, Int32Array, StringArray}, record_batch::RecordBatch};
 /// # use robosieve::{agent::Agent, dialect::RFC9309, store::build::{Builder, Record}};
+/// use robosieve::io::arrow::TableOptions;
 /// use robosieve::io::filter::{Filter, Require, Undecided};
 /// use robosieve::io::parquet::{ParquetInput, ParquetRowWriter, ParquetRows};
 /// use robosieve::pipeline::{Evaluator, run};
@@ -48,7 +49,7 @@ use crate::pipeline::{Bits, Decided};
 /// let out = tempfile::tempfile()?;
 /// let threads = NonZeroUsize::MIN;
 /// let mut filter = Filter::new(ParquetRowWriter::new(&input, out.try_clone()?, threads)?, Require::All, Undecided::Drop);
-/// run(&mut ParquetRows::new(&input, None, &[])?, &evaluator, &mut filter, threads)?;
+/// run(&mut ParquetRows::new(&input, &TableOptions::default())?, &evaluator, &mut filter, threads)?;
 /// filter.finish()?;
 ///
 /// let output = ParquetInput::open(out)?;
@@ -244,7 +245,7 @@ pub(super) fn created_by() -> String {
 }
 
 /// Why the output can not be written.
-fn unwritable(error: ParquetError) -> io::Error {
+pub(super) fn unwritable(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,

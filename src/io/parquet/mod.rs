@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                     ┌ row group ┐  URL column and what is carried alone, part by part
-//!  [`ParquetInput`] ──┤ row group ├──▶ [`ParquetRows`] ──▶ pipeline ──▶ [`ParquetFile`]: verdict columns
+//!  [`ParquetInput`] ──┤ row group ├──▶ [`ParquetRows`] ──▶ pipeline ──▶ [`ParquetColumns`]: verdicts
 //!    one open file    └ row group ┘                           │
 //!          │                                                  ▼ bits
 //!          └───────────── pages, all columns ─────────▶ [`ParquetRowWriter`]: the rows that pass
@@ -16,6 +16,7 @@ mod chunk;
 mod file;
 mod filter;
 mod rows;
+mod verdicts;
 
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
@@ -23,6 +24,7 @@ use parquet::errors::{ParquetError, Result};
 pub use file::ParquetInput;
 pub use filter::ParquetRowWriter;
 pub use rows::ParquetRows;
+pub use verdicts::ParquetColumns;
 
 /// The level that zstd has by itself, and most writers use or come near to.
 const ZSTD_LEVEL: i32 = 3;

@@ -3,9 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, FieldRef, Schema};
 use arrow::error::ArrowError;
-use arrow::record_batch::RecordBatch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::Type as PhysicalType;
@@ -14,7 +13,8 @@ use parquet::file::metadata::{FileMetaData, ParquetMetaDataBuilder};
 use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::file::{ParquetInput, guarded, invalid};
-use crate::io::arrow::{UrlArray, UrlBatch, UrlColumns, carried_columns, url_columns};
+use crate::io::arrow::{Selection, TableOptions, carried_columns, url_columns};
+use crate::io::text::to_terminal_text;
 use crate::pipeline::{Batch, Source, Unit};
 
 /// Rows a part has at most: enough that handing one over costs nothing, few enough to stay in the cache.
@@ -30,6 +30,7 @@ const MAX_CHUNKS: usize = 200_000;
 /// # use std::{fs::File, num::NonZeroUsize, sync::Arc};
 /// # use arrow::{array::{ArrayRef, StringArray}, record_batch::RecordBatch};
 /// # use robosieve::{agent::Agent, dialect::RFC9309, store::build::{Builder, Record}};
+/// use robosieve::io::arrow::TableOptions;
 /// use robosieve::io::parquet::{ParquetInput, ParquetRows};
 /// use robosieve::pipeline::{Discard, Evaluator, run};
 ///
@@ -44,7 +45,7 @@ const MAX_CHUNKS: usize = 200_000;
 /// # let store = builder.finish()?.open()?;
 /// let evaluator = Evaluator::new(&store, vec![Agent::token("AnyBot")?]);
 /// let input = ParquetInput::open(File::open(&path)?)?;
-/// let mut rows = ParquetRows::new(&input, Some("url"), &[])?;
+/// let mut rows = ParquetRows::new(&input, &TableOptions::default())?;
 /// let summary = run(&mut rows, &evaluator, &mut Discard, NonZeroUsize::MIN)?;
 /// let tally = &summary.agents[0];
 /// assert_eq!((tally.allow, tally.disallow(), tally.unresolved()), (1, 1, 1)); // a null is no URL
@@ -61,31 +62,26 @@ pub struct ParquetRows {
 struct Table {
     input: ParquetInput,
     arrow: ArrowReaderMetadata,
+    selection: Selection,
     projection: ProjectionMask,
-    /// In the columns that are read.
-    urls: UrlColumns,
-    carried: Vec<usize>,
 }
 
 impl ParquetRows {
-    /// The rows of `input`, with the URLs of [`url_columns`], and the columns `carry` beside them.
+    /// The rows of `input`, with the URLs of [`url_columns`], and what is carried beside them. Whole rows are never read: [`ParquetRowWriter`](super::ParquetRowWriter)
+    /// has them from the file.
     ///
     /// # Errors
     ///
     /// When there are no such columns, they hold no text, or the schema can not be read.
-    pub fn new(input: &ParquetInput, url_column: Option<&str>, carry: &[String]) -> io::Result<ParquetRows> {
+    pub fn new(input: &ParquetInput, options: &TableOptions) -> io::Result<ParquetRows> {
         let arrow = guarded(|| schema_of(input)).map_err(|error| input.unreadable("its schema", error))?;
-        let urls = url_columns(arrow.schema(), url_column)?;
-        let carried = carried_columns(arrow.schema(), carry)?;
-        let mut read: Vec<usize> = urls.indices().into_iter().chain(carried.iter().copied()).collect();
-        read.sort_unstable();
-        read.dedup();
-        let octets: Vec<usize> = urls.indices().into_iter().filter(|index| !carried.contains(index)).collect();
-        let place = |column: &usize| read.binary_search(column).expect("what is carried is read");
+        let selection = Selection::new(arrow.schema(), &TableOptions { whole_rows: false, ..options.clone() })?;
+        let carried = carried_columns(arrow.schema(), &options.carry)?;
+        let mut octets = url_columns(arrow.schema(), options.url_column.as_deref())?.indices();
+        octets.retain(|column| !carried.contains(column)); // what is carried keeps its type
         let table = Table {
-            projection: ProjectionMask::roots(arrow.parquet_schema(), read.iter().copied()),
-            urls: urls.projected(&read),
-            carried: carried.iter().map(place).collect(),
+            projection: ProjectionMask::roots(arrow.parquet_schema(), selection.projection().unwrap_or_default().iter().copied()),
+            selection,
             // A schema that can not be turned so is read as it is.
             arrow: as_octets(input, &arrow, &octets).ok().flatten().unwrap_or(arrow),
             input: input.clone(),
@@ -93,11 +89,14 @@ impl ParquetRows {
         Ok(ParquetRows { table: Arc::new(table), next: 0 })
     }
 
-    /// The columns that are carried, as their fields: names, types and metadata.
-    pub fn carried_fields(&self) -> Vec<arrow::datatypes::FieldRef> {
-        let schema = self.table.arrow.schema();
-        let read: Vec<usize> = (0..schema.fields().len()).filter(|&root| self.table.reads(root)).collect();
-        self.table.carried.iter().map(|&column| schema.fields()[read[column]].clone()).collect()
+    /// The fields of the carried columns.
+    pub fn carried_fields(&self) -> &[FieldRef] {
+        self.table.selection.carried_fields()
+    }
+
+    /// The field of the column of URLs, if one column holds them.
+    pub fn url_field(&self) -> Option<&FieldRef> {
+        self.table.selection.url_field()
     }
 }
 
@@ -118,12 +117,6 @@ impl<'s> Source<'s> for ParquetRows {
 }
 
 impl Table {
-    /// Whether a column of the schema is read.
-    fn reads(&self, root: usize) -> bool {
-        let descriptor = self.arrow.parquet_schema();
-        (0..descriptor.num_columns()).any(|leaf| descriptor.get_column_root_idx(leaf) == root && self.projection.leaf_included(leaf))
-    }
-
     fn reader(&self, row_group: usize) -> ParquetResult<ParquetRecordBatchReader> {
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.input.octets.clone(), self.arrow.clone())
             .with_projection(self.projection.clone())
@@ -132,10 +125,12 @@ impl Table {
             .build()
     }
 
-    fn part(&self, batch: RecordBatch) -> io::Result<UrlBatch> {
-        let urls = UrlArray::of(&self.urls, &batch)?;
-        let carried = self.carried.iter().map(|&column| batch.column(column).clone()).collect();
-        Ok(UrlBatch::new(urls, batch, carried))
+    /// The names of the columns that are read, as errors say them.
+    fn columns(&self) -> String {
+        let fields = self.arrow.schema().fields();
+        let names: Vec<&str> = self.selection.projection().unwrap_or_default().iter().map(|&column| &fields[column].name()[..]).collect();
+        let text = to_terminal_text(names.join(", ").as_bytes()).into_owned();
+        format!("{} {text}", if names.len() > 1 { "one of the columns" } else { "column" })
     }
 }
 
@@ -162,11 +157,9 @@ impl<'s> Unit<'s> for RowGroup {
             self.reader = None;
             return self.check_end().map(|()| None);
         };
-        let part = self.table.part(batch)?;
-        if let UrlColumns::One(column) = self.table.urls
-            && (self.number, self.rows) == (0, 0)
-        {
-            part.urls().refuse_surt(part.batch().schema_ref().field(column).name())?;
+        let part = self.table.selection.batch(batch)?;
+        if (self.number, self.rows) == (0, 0) {
+            self.table.selection.refuse_surt(&part)?;
         }
         self.rows += part.batch().num_rows();
         Ok(Some(Batch::values(part)))
@@ -175,19 +168,8 @@ impl<'s> Unit<'s> for RowGroup {
 
 impl RowGroup {
     fn unreadable(&self, error: ParquetError) -> io::Error {
-        let names: Vec<&str> = self
-            .table
-            .arrow
-            .schema()
-            .fields()
-            .iter()
-            .enumerate()
-            .filter(|(root, _)| self.table.reads(*root))
-            .map(|(_, field)| &field.name()[..])
-            .collect();
-        let names = crate::io::text::to_terminal_text(names.join(", ").as_bytes()).into_owned();
-        let columns = if names.contains(", ") { "one of the columns" } else { "the column" };
-        self.table.input.unreadable(&format!("row group {} behind its row {}, {columns} {names},", self.number, self.rows), error)
+        let what = format!("{} of row group {} (behind its row {})", self.table.columns(), self.number, self.rows);
+        self.table.input.unreadable(&what, error)
     }
 
     /// Whether all rows came, of a file that is as it was.
