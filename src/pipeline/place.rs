@@ -280,7 +280,7 @@ impl<'s> Place<'s> {
         let Buffers { scratch, block, workshop, answers, target, .. } = buffers;
         let count = self.matchers.len();
         answers.resize_with(answers.len().max(count + 1), Answers::default);
-        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(matcher)));
+        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(&evaluator.prepared, matcher)));
         workshop.ask(&self.matchers, &self.slots, evaluator, targets, scratch, block, answers);
         // Who is not asked may still crawl robots.txt itself.
         let is_same = |standing: &Standing| matches!(standing.answer, Answer::Same(decision) if decision.verdict != Verdict::Allow);
@@ -366,11 +366,11 @@ impl<'s> Place<'s> {
         let corrupt = Decision::unresolved(Reason::Corrupt);
         let Buffers { scratch, block, workshop, ranks, target, .. } = buffers;
         ranks.resize_with(ranks.len().max(self.matchers.len()), Vec::new);
-        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(matcher)));
+        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(&evaluator.prepared, matcher)));
         for ((matcher, &slot), ranks) in self.matchers.iter().zip(&self.slots).zip(&mut *ranks) {
             let program = self.program.as_ref().expect("matchers are of a program");
             ranks.clear();
-            if let Some(prepared) = workshop.ranked(slot, matcher, program, targets.len(), evaluator.blocks) {
+            if let Some(prepared) = workshop.ranked(slot, matcher, program, targets.len(), evaluator) {
                 prepared.ask_ranks(matcher, evaluator.isa, targets, scratch, block, ranks);
             }
         }

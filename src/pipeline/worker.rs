@@ -143,10 +143,11 @@ impl<'s> Worker<'s> {
             self.known.clear();
             let columns = (evaluator.column_count() + evaluator.usage_count()).max(1);
             self.known.resize_with((MAX_KNOWN / columns).max(64).next_power_of_two(), || None);
+            self.buffers.workshop = Workshop::new(&evaluator.prepared);
         }
-        if self.buffers.workshop.is_full() {
+        if self.buffers.workshop.is_past(&evaluator.prepared) {
             // Places remember slots, so both begin anew.
-            self.buffers.workshop = Workshop::default();
+            self.buffers.workshop = Workshop::new(&evaluator.prepared);
             self.known.iter_mut().for_each(|known| *known = None);
         }
         let mut decided = spare.unwrap_or_default();
