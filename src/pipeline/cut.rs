@@ -10,6 +10,7 @@ use super::place::Origin;
 use super::rows::Lines;
 use crate::engine::scan::{Task, Vector, prefetch_far};
 use crate::store::Slots;
+use crate::target::form::OriginKey;
 
 /// Consecutive rows that begin alike, and the next such rows of that place.
 #[derive(Debug, Clone, Copy)]
@@ -17,10 +18,11 @@ pub(super) struct Link {
     pub(super) first: u32,
     pub(super) count: u32,
     pub(super) next: u32,
-    /// Of the octets before the path, of which there are so many; none where the rows name no origin.
+    /// Octets before the path; none where the rows name no origin.
     pub(super) prefix_len: u32,
+    /// Of the key of a plain origin, as the store hashes it; of those octets else.
     pub(super) hash: u64,
-    /// Whether those octets are the key of the origin as they stand.
+    /// Whether the key of the origin is those octets as they stand, or their end.
     pub(super) is_plain: bool,
 }
 
@@ -40,6 +42,7 @@ pub(super) struct Cut<'a, 's> {
     pub(super) lines: Lines<'a>,
     /// Where origins are looked up.
     pub(super) slots: Slots<'s>,
+    pub(super) key: OriginKey,
     /// How far ahead octets are brought into the cache.
     pub(super) ahead: usize,
     pub(super) runs: &'a mut Vec<Link>,
@@ -50,7 +53,7 @@ impl Task for Cut<'_, '_> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) {
-        let Cut { octets, lines, slots, ahead, runs } = self;
+        let Cut { octets, lines, slots, key, ahead, runs } = self;
         runs.clear();
         let ends = lines.ends_from(0);
         let (mut row, mut start) = (0, 0);
@@ -59,7 +62,12 @@ impl Task for Cut<'_, '_> {
         while row < ends.len() {
             let first = row;
             let prefix = &octets[start..start + head.prefix_len];
-            let hash = if prefix.is_empty() { 0 } else { slots.hash(prefix) };
+            let hash = match key {
+                _ if prefix.is_empty() => 0,
+                // `//host`
+                OriginKey::HostPort if head.is_plain => slots.hash(&prefix[if prefix[4] == b':' { 5 } else { 6 }..]),
+                _ => slots.hash(prefix),
+            };
             // With the `/` behind the prefix one comparison tells that a row begins with it and goes on as a URL may.
             let begun = octets[start..].first_chunk::<64>().filter(|begun| begun.get(head.prefix_len) == Some(&b'/'));
             let this = head;

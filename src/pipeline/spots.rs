@@ -11,11 +11,10 @@
 use super::cut::{Link, NONE};
 use super::evaluate::Evaluator;
 use super::place::{Buffers, Origin, Place};
+use super::rows::Lines;
 use crate::engine::scan::{Task, Vector, prefetch};
 use crate::protocol::decision::{Decision, Reason, Verdict};
 use crate::store::Slots;
-use crate::target::form::OriginKey;
-use crate::target::url::BadUrl;
 
 /// Spots that a thread remembers at most; fewer when there are many columns.
 const MAX_SPOTS: usize = 8192;
@@ -24,6 +23,9 @@ const MAX_SPOTS: usize = 8192;
 const NO_POLICY: u32 = 0;
 /// The spot of rows that name no origin.
 const NOWHERE: u32 = 1;
+
+/// Entries of the index that are looked at: a list can be made in which many prefixes crowd, and whoever finds no free entry takes another's.
+const MAX_PROBES: usize = 16;
 
 /// Runs ahead for which what they are looked up in is brought into the cache.
 const AHEAD: usize = 4;
@@ -121,21 +123,21 @@ impl<'s> Spots<'s> {
 
     #[inline(always)]
     fn entry(&self, hash: u64) -> usize {
-        // Other bits than those that chose the slot of the store would do no better: what lies side by side there does so here.
         hash as usize & (self.index.len() - 1)
     }
 
     /// The spot of a prefix, or the entry that it should get.
     #[inline(always)]
     fn find<V: Vector>(&self, vector: V, octets: &[u8], len: usize, hash: u64) -> Result<u32, usize> {
-        let mut at = self.entry(hash);
-        loop {
+        let first = self.entry(hash);
+        for probe in 0..MAX_PROBES {
+            let at = (first + probe) & (self.index.len() - 1);
             let Some(spot) = self.index[at].checked_sub(1) else { return Err(at) };
             if self.all[spot as usize].is(vector, octets, len) {
                 return Ok(spot);
             }
-            at = (at + 1) & (self.index.len() - 1);
         }
+        Err(first)
     }
 
     /// Lets a run wait in a spot.
@@ -153,12 +155,11 @@ impl<'s> Spots<'s> {
     }
 }
 
-/// Lets runs wait where they stand, from one on. Gives the run before which there was no room left for another spot.
+/// Lets runs wait where they stand, `from` one on. Gives the run at which there was no room left for another spot, or their number.
 pub(super) struct Stand<'a, 's> {
     pub(super) evaluator: &'a Evaluator<'s>,
     pub(super) octets: &'a [u8],
-    /// Where each run begins.
-    pub(super) lines: super::rows::Lines<'a>,
+    pub(super) lines: Lines<'a>,
     pub(super) slots: Slots<'s>,
     pub(super) runs: &'a mut [Link],
     pub(super) from: usize,
@@ -172,8 +173,6 @@ impl Task for Stand<'_, '_> {
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> usize {
         let Stand { evaluator, octets, lines, slots, runs, from, spots, buffers } = self;
-        // Plain octets before a path are the key of the origin, or they are not.
-        let is_key = evaluator.readings[0].form.origin() == OriginKey::SchemeHostPort;
         for run in from..runs.len() {
             spots.prefetch(runs, run, slots);
             let Link { first, prefix_len, hash, is_plain, .. } = runs[run];
@@ -181,9 +180,9 @@ impl Task for Stand<'_, '_> {
             let spot = match spots.find(vector, octets, len, hash) {
                 _ if len == 0 => NOWHERE,
                 Ok(spot) => spot,
-                Err(_) if is_plain && is_key && slots.lack(hash) => NO_POLICY,
+                Err(_) if is_plain && slots.lack(hash) => NO_POLICY,
                 Err(_) if spots.is_full() => return run,
-                Err(at) => spots.enter(evaluator, &octets[..len], at, buffers),
+                Err(at) => spots.enter(evaluator, slots, &octets[..len], at, buffers),
             };
             spots.wait(runs, run, spot);
         }
@@ -192,12 +191,18 @@ impl Task for Stand<'_, '_> {
 }
 
 impl<'s> Spots<'s> {
-    /// A new spot, for a prefix that belongs into that entry of the index.
+    /// Where rows with a prefix stand that no spot has: in a new one, for which that entry of the index is, if the store may know the origin.
     #[inline(never)]
-    fn enter(&mut self, evaluator: &Evaluator<'s>, prefix: &[u8], at: usize, buffers: &mut Buffers) -> u32 {
+    fn enter(&mut self, evaluator: &Evaluator<'s>, slots: Slots<'s>, prefix: &[u8], at: usize, buffers: &mut Buffers) -> u32 {
+        let (reading, key) = (&evaluator.readings[0], &mut buffers.key);
+        let origin = Origin::of(prefix).and_then(|origin| origin.write_key(reading.form.origin(), key).map(|()| origin));
+        match origin {
+            Err(_) => return NOWHERE,
+            Ok(_) if slots.lack(slots.hash(key)) => return NO_POLICY,
+            Ok(_) => {}
+        }
         let mut place = Place::default();
-        let origin: Result<Origin<'_>, BadUrl> = Origin::of(prefix);
-        place.enter(&evaluator.readings[0], &evaluator.agents, origin, false, &mut buffers.key);
+        place.enter(reading, &evaluator.agents, origin, false, key);
         self.all.push(Spot::new(prefix, place));
         self.index[at] = self.all.len() as u32;
         self.all.len() as u32 - 1

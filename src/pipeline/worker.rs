@@ -161,9 +161,9 @@ impl<'s> Worker<'s> {
 
     /// Verdicts alone, of one reading, for rows that are lines: gathered by place.
     fn answer_lines(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
-        let slots = evaluator.readings[0].store.slots();
+        let (slots, key) = (evaluator.readings[0].store.slots(), evaluator.readings[0].form.origin());
         let lines = decided.rows.lines().expect("rows are gathered where they are lines");
-        evaluator.isa.run(Cut { octets: &decided.octets, lines, slots, ahead: self.ahead, runs: &mut self.runs });
+        evaluator.isa.run(Cut { octets: &decided.octets, lines, slots, key, ahead: self.ahead, runs: &mut self.runs });
         let mut from = 0;
         loop {
             let Worker { runs, spots, buffers, .. } = self;
