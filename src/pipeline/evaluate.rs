@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::prepare::Shared;
 use super::usage::AskedUsage;
 use crate::engine::scan::Isa;
 use crate::protocol::agent::Agent;
@@ -23,6 +24,8 @@ pub struct Evaluator<'s> {
     pub(super) uses: Vec<Use<'s>>,
     pub(super) isa: Isa,
     pub(super) blocks: Blocks,
+    /// What threads have prepared.
+    pub(super) prepared: Shared,
 }
 
 /// When rows are decided many at once, by the automata's prepared copies, and when one after another. The answers are the same.
@@ -112,8 +115,16 @@ impl Asked<'_, '_> {
 impl<'s> Evaluator<'s> {
     /// Asks the policies of `store` for `agents`.
     pub fn new(store: &'s Store, agents: Vec<Agent>) -> Evaluator<'s> {
-        Evaluator { number: 0, readings: vec![Reading::of(store)], agents, uses: Vec::new(), isa: Isa::best(), blocks: Blocks::default() }
-            .renumbered()
+        Evaluator {
+            number: 0,
+            readings: vec![Reading::of(store)],
+            agents,
+            uses: Vec::new(),
+            isa: Isa::best(),
+            blocks: Blocks::default(),
+            prepared: Shared::default(),
+        }
+        .renumbered()
     }
 
     /// Asks these policies too: the same ones, read in another dialect (see [`Store::recompiled`]).

@@ -12,12 +12,14 @@
 //! flight (and by the longest row), whatever the length of the input.
 
 mod batch;
+mod cut;
 mod evaluate;
 mod place;
 mod prefix;
 mod prepare;
 mod rows;
 mod run;
+mod spots;
 mod tally;
 mod usage;
 mod worker;
@@ -154,6 +156,17 @@ impl Bits {
         self.words[row / 64] |= u64::from(bit) << (row % 64);
     }
 
+    /// Sets the bits of `count` rows from `first` on.
+    #[inline]
+    fn set_range(&mut self, first: usize, count: usize) {
+        let (mut at, mut from, mut rest) = (first / 64, first % 64, count);
+        while rest > 0 {
+            let bits = rest.min(64 - from);
+            self.words[at] |= u64::MAX >> (64 - bits) << from;
+            (at, from, rest) = (at + 1, 0, rest - bits);
+        }
+    }
+
     /// Takes a bit back.
     fn clear(&mut self, row: usize) {
         self.words[row / 64] &= !(1 << (row % 64));
@@ -225,6 +238,17 @@ impl Column {
     fn set(&mut self, row: usize, verdict: Verdict) {
         self.allow.set(row, verdict == Verdict::Allow);
         self.resolved.set(row, verdict != Verdict::Unresolved);
+    }
+
+    /// Sets `count` rows from `first` on, of which none was set before.
+    #[inline]
+    fn set_range(&mut self, first: usize, count: usize, verdict: Verdict) {
+        if verdict == Verdict::Allow {
+            self.allow.set_range(first, count);
+        }
+        if verdict != Verdict::Unresolved {
+            self.resolved.set_range(first, count);
+        }
     }
 }
 

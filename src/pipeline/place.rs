@@ -5,7 +5,7 @@ use super::prepare::Workshop;
 use super::{Bits, BoundBy, Column, Summary, Tally};
 use crate::engine::matcher::block::{Answers, BlockScratch, NO_RANK, Targets};
 use crate::engine::matcher::{Matcher, Scratch};
-use crate::engine::program::{Binding, Constant, Corrupt, Program, RuleSet};
+use crate::engine::program::{Binding, Constant, Corrupt, Program, RuleSet, Rung};
 use crate::protocol::agent::Agent;
 use crate::protocol::decision::{Decision, Reason, Verdict};
 use crate::protocol::fetch::{Access, Outcome};
@@ -38,7 +38,7 @@ struct Counts {
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) scratch: Scratch,
-    target: Vec<u8>,
+    pub(super) target: Vec<u8>,
     pub(super) key: Vec<u8>,
     /// What each matcher said of the current row.
     verdicts: Vec<Verdict>,
@@ -164,6 +164,38 @@ impl<'s> Place<'s> {
         }
     }
 
+    /// Where rows of no origin in particular stand, if they have one at all.
+    pub(super) fn of_one_decision(has_origin: bool, agent_count: usize, decision: Decision) -> Place<'s> {
+        let mut place = Place { has_origin, ..Place::default() };
+        place.set_all(agent_count, decision);
+        place
+    }
+
+    /// The verdict of every target but robots.txt for every agent, if they all have the same.
+    pub(super) fn fixed(&self) -> Option<Verdict> {
+        let of = |standing: &Standing<'_>| match standing.answer {
+            Answer::Same(decision) => Some(decision.verdict),
+            Answer::Asked(matcher) => {
+                let block = self.matchers[matcher].rule_set().block();
+                match (block.rung(), block.constant()) {
+                    (Rung::Constant, Constant::Allows) => Some(Verdict::Allow),
+                    (Rung::Constant, Constant::Disallows) => Some(Verdict::Disallow),
+                    _ => None,
+                }
+            }
+        };
+        let first = of(self.standings.first()?)?;
+        self.standings.iter().all(|standing| of(standing) == Some(first)).then_some(first)
+    }
+
+    /// Counts rows that have their verdicts, of which so many are not the fixed one but allowed as robots.txt.
+    pub(super) fn count_fixed(&mut self, fixed: Verdict, rows: u64, exempt: u64) {
+        let allow = if fixed == Verdict::Allow { rows } else { exempt };
+        let unresolved = if fixed == Verdict::Unresolved { rows - exempt } else { 0 };
+        self.counts.clear();
+        self.counts.resize(self.standings.len(), Counts { allow, unresolved });
+    }
+
     fn set_all(&mut self, agent_count: usize, decision: Decision) {
         self.matchers.clear();
         self.slots.clear();
@@ -280,7 +312,7 @@ impl<'s> Place<'s> {
         let Buffers { scratch, block, workshop, answers, target, .. } = buffers;
         let count = self.matchers.len();
         answers.resize_with(answers.len().max(count + 1), Answers::default);
-        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(matcher)));
+        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(&evaluator.prepared, matcher)));
         workshop.ask(&self.matchers, &self.slots, evaluator, targets, scratch, block, answers);
         // Who is not asked may still crawl robots.txt itself.
         let is_same = |standing: &Standing| matches!(standing.answer, Answer::Same(decision) if decision.verdict != Verdict::Allow);
@@ -366,11 +398,11 @@ impl<'s> Place<'s> {
         let corrupt = Decision::unresolved(Reason::Corrupt);
         let Buffers { scratch, block, workshop, ranks, target, .. } = buffers;
         ranks.resize_with(ranks.len().max(self.matchers.len()), Vec::new);
-        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(matcher)));
+        self.slots.extend(self.matchers[self.slots.len()..].iter().map(|matcher| workshop.slot(&evaluator.prepared, matcher)));
         for ((matcher, &slot), ranks) in self.matchers.iter().zip(&self.slots).zip(&mut *ranks) {
             let program = self.program.as_ref().expect("matchers are of a program");
             ranks.clear();
-            if let Some(prepared) = workshop.ranked(slot, matcher, program, targets.len(), evaluator.blocks) {
+            if let Some(prepared) = workshop.ranked(slot, matcher, program, targets.len(), evaluator) {
                 prepared.ask_ranks(matcher, evaluator.isa, targets, scratch, block, ranks);
             }
         }

@@ -1,7 +1,7 @@
 //! How many rows in a row begin alike.
 
 use super::rows::Lines;
-use crate::engine::scan::{Task, Vector, prefetch, prefetch_far};
+use crate::engine::scan::{Task, Vector, prefetch_far};
 
 /// The octets that decide the origin of rows, for comparing 64 at once.
 #[derive(Debug, Clone)]
@@ -26,12 +26,6 @@ impl Prefix {
             Some(head) if self.len != 0 => self.len == octets.len() + 1 && head == octets,
             _ => self.octets == octets,
         }
-    }
-
-    /// Brings it into the cache.
-    #[inline]
-    pub(super) fn prefetch(&self) {
-        prefetch(&self.head);
     }
 
     pub(super) fn set(&mut self, octets: &[u8]) {

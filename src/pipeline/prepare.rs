@@ -1,6 +1,8 @@
-//! What rule sets need to be asked about blocks of rows, made once enough rows ask for it.
+//! What rule sets need to be asked about blocks of rows, made once enough rows ask for it, by one thread for all.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Blocks, Evaluator};
 use crate::engine::compile::with_ranks;
@@ -8,60 +10,123 @@ use crate::engine::matcher::block::{Answers, BlockScratch, Member, Prepared, Tar
 use crate::engine::matcher::{Matcher, Scratch};
 use crate::engine::program::Program;
 
-/// Octets of prepared rule sets that a thread keeps.
+/// Octets of prepared rule sets that an evaluator keeps.
 const MAX_LEN: usize = 64 << 20;
 
-/// Rule sets that a thread counts the rows of.
+/// Rule sets that an evaluator counts the rows of.
 const MAX_SLOTS: usize = 1 << 16;
 
-/// The prepared rule sets of one thread.
+/// The prepared rule sets of an evaluator: whichever thread prepares one does so for all, and for runs to come.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// By where the octets of a block lie: a store lies still as long as anybody asks it.
+    entries: Mutex<HashMap<usize, Arc<Entry>>>,
+    /// Octets of what is prepared.
+    len: AtomicUsize,
+    /// How often everything was forgotten.
+    era: AtomicU64,
+}
+
+/// What is kept of one rule set.
+#[derive(Debug, Default)]
+struct Entry {
+    verdicts: Due,
+    /// The same with automata that know ranks, for decisions.
+    ranks: Due,
+}
+
+/// Something that is made once enough rows have asked for it.
+#[derive(Debug, Default)]
+struct Due {
+    asked: AtomicUsize,
+    made: OnceLock<Option<Arc<Prepared>>>,
+}
+
+impl Shared {
+    fn era(&self) -> u64 {
+        // Nothing is published through it: a thread that sees a change late forgets late.
+        self.era.load(Ordering::Relaxed)
+    }
+
+    fn entry(&self, place: usize) -> Arc<Entry> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= MAX_SLOTS {
+            self.forget(&mut entries);
+        }
+        Arc::clone(entries.entry(place).or_default())
+    }
+
+    /// So many octets are kept more.
+    fn add(&self, len: usize) {
+        if self.len.fetch_add(len, Ordering::Relaxed) + len > MAX_LEN {
+            self.forget(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Threads follow with their next batch.
+    fn forget(&self, entries: &mut HashMap<usize, Arc<Entry>>) {
+        entries.clear();
+        self.len.store(0, Ordering::Relaxed);
+        self.era.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What one thread knows of the prepared rule sets.
 #[derive(Debug, Default)]
 pub(super) struct Workshop {
-    /// By where the octets of a block lie: a store lies still as long as anybody asks it.
+    /// The era that the rest is of.
+    era: u64,
+    /// By where the octets of a block lie.
     slots: HashMap<usize, u32>,
     known: Vec<Known>,
-    /// The same with automata that know ranks, for decisions.
     ranked: Vec<Known>,
     /// By the slots of matchers of one place, the search for all their floating rules.
     groups: HashMap<Vec<u32>, Option<Together>>,
-    len: usize,
     /// The program last made again with ranks, by where its octets lie.
     remade: Option<(usize, Vec<u8>)>,
 }
 
 #[derive(Debug)]
 enum Known {
-    /// So many rows have asked.
-    Asked(usize),
+    /// Rows still ask.
+    Asked(Arc<Entry>),
     /// It is prepared, or not to be.
-    Made(Option<Box<Prepared>>),
+    Made(Option<Arc<Prepared>>),
 }
 
 impl Workshop {
-    /// Whether it counts so many rule sets that it should begin anew, with whoever remembers slots.
-    pub(super) fn is_full(&self) -> bool {
-        self.known.len() > MAX_SLOTS
+    /// Nothing is known yet of what `shared` keeps.
+    pub(super) fn new(shared: &Shared) -> Workshop {
+        Workshop { era: shared.era(), ..Workshop::default() }
+    }
+
+    /// Whether `shared` forgot what this knows, so that it should begin anew, with whoever remembers slots.
+    pub(super) fn is_past(&self, shared: &Shared) -> bool {
+        self.era != shared.era()
     }
 
     /// Where the workshop keeps what `matcher` needs.
-    pub(super) fn slot(&mut self, matcher: &Matcher<'_>) -> u32 {
+    pub(super) fn slot(&mut self, shared: &Shared, matcher: &Matcher<'_>) -> u32 {
         let Workshop { slots, known, ranked, .. } = self;
-        *slots.entry(matcher.rule_set().block().place()).or_insert_with(|| {
-            known.push(Known::Asked(0));
-            ranked.push(Known::Asked(0));
+        let place = matcher.rule_set().block().place();
+        *slots.entry(place).or_insert_with(|| {
+            let entry = shared.entry(place);
+            known.push(Known::Asked(Arc::clone(&entry)));
+            ranked.push(Known::Asked(entry));
             known.len() as u32 - 1
         })
     }
 
-    /// What `matcher` needs for verdicts, if by now enough rows have asked, of which `rows` are new.
+    /// Prepares what `matcher` needs for verdicts, if by now enough rows have asked, of which `rows` are new.
     #[inline]
-    pub(super) fn prepared(&mut self, slot: u32, matcher: &Matcher<'_>, rows: usize, blocks: Blocks) -> Option<&Prepared> {
+    fn prepare(&mut self, slot: u32, matcher: &Matcher<'_>, rows: usize, evaluator: &Evaluator<'_>) {
         let known = &mut self.known[slot as usize];
-        if known.is_due(rows, blocks, || Prepared::worthwhile_rows(matcher)) {
-            let made = known.make(|| Prepared::new(matcher));
-            self.add(made);
+        if let Known::Asked(entry) = known {
+            let due = &entry.verdicts;
+            if due.is_due(rows, evaluator.blocks, || Prepared::worthwhile_rows(matcher)) {
+                *known = Known::Made(due.make(&evaluator.prepared, || Prepared::new(matcher)));
+            }
         }
-        self.known[slot as usize].made()
     }
 
     /// Asks `matchers`, of one program, about `targets`: as many as can be together, each of the others by itself.
@@ -77,7 +142,7 @@ impl Workshop {
         answers: &mut [Answers],
     ) {
         for (&slot, matcher) in slots.iter().zip(matchers) {
-            self.prepared(slot, matcher, targets.len(), evaluator.blocks);
+            self.prepare(slot, matcher, targets.len(), evaluator);
         }
         if let ([matcher], [slot], [answers, ..]) = (matchers, slots, &mut *answers) {
             return match self.known[*slot as usize].made() {
@@ -115,25 +180,17 @@ impl Workshop {
         matcher: &Matcher<'_>,
         program: &Program<'_>,
         rows: usize,
-        blocks: Blocks,
+        evaluator: &Evaluator<'_>,
     ) -> Option<&Prepared> {
         let Workshop { ranked: all, remade, .. } = self;
         let known = &mut all[slot as usize];
-        if known.is_due(rows, blocks, || Prepared::worthwhile_rows(matcher) + program.as_octets().len() / 8) {
-            let made = known.make(|| ranked(matcher, program, remade));
-            self.add(made);
+        if let Known::Asked(entry) = known {
+            let due = &entry.ranks;
+            if due.is_due(rows, evaluator.blocks, || Prepared::worthwhile_rows(matcher) + program.as_octets().len() / 8) {
+                *known = Known::Made(due.make(&evaluator.prepared, || ranked(matcher, program, remade)));
+            }
         }
-        self.ranked[slot as usize].made()
-    }
-
-    /// So many octets are kept more.
-    fn add(&mut self, len: usize) {
-        self.len += len;
-        if self.len > MAX_LEN {
-            self.known.iter_mut().chain(&mut self.ranked).for_each(|known| *known = Known::Asked(0));
-            self.groups.clear();
-            self.len = 0;
-        }
+        known.made()
     }
 
     /// Brings what is prepared in a slot into the cache.
@@ -145,28 +202,33 @@ impl Workshop {
     }
 }
 
-impl Known {
-    /// Whether the rows that have asked, of which `rows` are new, are enough to pay for it.
+impl Due {
+    /// Whether it is made, or the rows that have asked, of which `rows` are new, are enough to pay for it.
     #[inline]
-    fn is_due(&mut self, rows: usize, blocks: Blocks, worthwhile: impl Fn() -> usize) -> bool {
-        let Known::Asked(asked) = self else { return false };
-        *asked += rows;
+    fn is_due(&self, rows: usize, blocks: Blocks, worthwhile: impl Fn() -> usize) -> bool {
+        let asked = self.asked.fetch_add(rows, Ordering::Relaxed) + rows;
         match blocks {
             Blocks::Never => false,
             Blocks::Always => true,
-            Blocks::Worthwhile => *asked >= worthwhile(),
+            Blocks::Worthwhile => asked >= worthwhile() || self.made.get().is_some(),
         }
     }
 
-    /// Makes it; gives its size.
+    /// Makes it, unless another thread has: or is about to, which is sooner done than asking row by row.
     #[cold]
-    fn make(&mut self, make: impl FnOnce() -> Option<Prepared>) -> usize {
-        let prepared = make().map(Box::new);
-        let len = prepared.as_ref().map_or(0, |prepared| prepared.octet_len());
-        *self = Known::Made(prepared);
-        len
+    fn make(&self, shared: &Shared, make: impl FnOnce() -> Option<Prepared>) -> Option<Arc<Prepared>> {
+        let mut len = 0;
+        let made = self.made.get_or_init(|| {
+            let prepared = make().map(Arc::new);
+            len = prepared.as_ref().map_or(0, |prepared| prepared.octet_len());
+            prepared
+        });
+        shared.add(len);
+        made.clone()
     }
+}
 
+impl Known {
     #[inline]
     fn made(&self) -> Option<&Prepared> {
         match self {

@@ -3,7 +3,7 @@
 //! ```text
 //!   row ──▶ octets before its path ──hash──▶ known? ──▶ place: who is bound by what
 //!                                              └─ no: look the origin up, bind the agents, remember
-//!   rows of the batch by place ──▶ many at once, or one after another ──▶ bits where the rows lie
+//!   rows of the batch by place ──▶ one verdict for all, many at once, or one after another ──▶ bits where the rows lie
 //! ```
 //!
 //! In a list without order the rows of a well-known host lie all over a batch. So verdicts are not given as rows come: the rows of a place are put
@@ -14,15 +14,18 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::evaluate::Evaluator;
+use super::cut::{Cut, Link, NONE};
+use super::evaluate::{Blocks, Evaluator};
 use super::place::{Buffers, Origin, Place, RowsOf};
 use super::prefix::{Prefix, SamePrefix};
 use super::prepare::Workshop;
 use super::rows::Lines;
+use super::spots::{Spots, Stand};
 use super::usage::Stated;
 use super::{Batch, Column, Decided, Run, Summary, UsageColumn};
 use crate::engine::matcher::block::Targets;
 use crate::engine::scan::{Isa, prefetch};
+use crate::protocol::decision::Verdict;
 use crate::target::url::BadUrl;
 
 /// Octets before a path that a thread remembers the places of, at most; fewer when there are many columns.
@@ -50,36 +53,12 @@ pub struct Worker<'s> {
     known: Vec<Option<Box<Known<'s>>>>,
     /// Where a row stands that names no origin.
     nowhere: Known<'s>,
-    /// That of the rows being cut.
-    prefix: Prefix,
-    /// Those places of `known` that rows of the batch stand in, in order of first appearance.
-    touched: Vec<u32>,
+    /// Likewise, where verdicts alone are asked for.
+    spots: Spots<'s>,
     /// The runs of the batch.
     runs: Vec<Link>,
     group: Group,
 }
-
-/// Consecutive rows that begin alike, and the next such rows of that place.
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    first: u32,
-    count: u32,
-    next: u32,
-    /// Of the octets before the path, of which there are so many; none where the rows name no origin.
-    hash: u64,
-    prefix_len: u32,
-}
-
-impl Link {
-    /// Where a table of that size remembers the place.
-    #[inline]
-    fn place(&self, size: usize) -> usize {
-        self.hash as usize & (size - 1)
-    }
-}
-
-/// No run.
-const NONE: u32 = u32::MAX;
 
 /// The rows of one place, gathered.
 #[derive(Debug, Default)]
@@ -91,8 +70,9 @@ struct Group {
 }
 
 impl Group {
-    /// Gathers the runs from `first` on; targets begin `target_at` octets behind the start of their line.
-    fn gather(&mut self, lines: Lines<'_>, runs: &[Link], first: u32, target_at: u32) {
+    /// Gathers the runs from `first` on; `target_at` tells of each how many octets behind the start of a line the target begins.
+    #[inline]
+    fn gather(&mut self, lines: Lines<'_>, runs: &[Link], first: u32, target_at: impl Fn(&Link) -> u32) {
         self.rows.clear();
         self.starts.clear();
         self.ends.clear();
@@ -101,6 +81,7 @@ impl Group {
         while next != NONE {
             let run = &runs[next as usize];
             let rows = run.first as usize..(run.first + run.count) as usize;
+            let target_at = target_at(run);
             self.rows.extend(run.first..run.first + run.count);
             self.starts.push(lines.start(rows.start) + target_at);
             let ends = lines.ends(rows);
@@ -115,8 +96,6 @@ impl Group {
 /// Where rows that begin alike stand.
 #[derive(Debug, Default)]
 struct Known<'s> {
-    /// The first and the last of its runs that wait for an answer.
-    waiting: Option<(u32, u32)>,
     /// The octets that decide the origin.
     prefix: Prefix,
     /// One a reading.
@@ -144,14 +123,10 @@ impl<'s> Worker<'s> {
     pub fn decide(&mut self, evaluator: &Evaluator<'s>, batch: Batch<'s>, detail: bool, spare: Option<Decided<'s>>) -> Decided<'s> {
         if (self.evaluator, self.detail) != (evaluator.number(), detail) {
             (self.evaluator, self.detail) = (evaluator.number(), detail);
-            self.known.clear();
-            let columns = (evaluator.column_count() + evaluator.usage_count()).max(1);
-            self.known.resize_with((MAX_KNOWN / columns).max(64).next_power_of_two(), || None);
+            self.forget(evaluator);
         }
-        if self.buffers.workshop.is_full() {
-            // Places remember slots, so both begin anew.
-            self.buffers.workshop = Workshop::default();
-            self.known.iter_mut().for_each(|known| *known = None);
+        if self.buffers.workshop.is_past(&evaluator.prepared) {
+            self.forget(evaluator);
         }
         let mut decided = spare.unwrap_or_default();
         decided.take(batch, evaluator.isa);
@@ -172,131 +147,74 @@ impl<'s> Worker<'s> {
         for column in &mut decided.usages {
             column.reset(decided.rows.len());
         }
-        if !detail && evaluator.readings.len() == 1 && evaluator.uses.is_empty() && decided.rows.lines().is_some() {
-            self.answer_lines(evaluator, &mut decided);
-        } else {
-            self.decide_rows(evaluator, &mut decided);
+        match &evaluator.readings[..] {
+            [reading] if !detail && !reading.cuts_itself() && evaluator.uses.is_empty() && decided.rows.lines().is_some() => {
+                self.answer_lines(evaluator, &mut decided)
+            }
+            _ => self.decide_rows(evaluator, &mut decided),
         }
         decided
     }
 
+    /// Places remember where the workshop keeps what they need, so all begin anew together.
+    fn forget(&mut self, evaluator: &Evaluator<'s>) {
+        self.buffers.workshop = Workshop::new(&evaluator.prepared);
+        self.known.clear();
+        self.spots.reset(evaluator);
+    }
+
     /// Verdicts alone, of one reading, for rows that are lines: gathered by place.
     fn answer_lines(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
-        self.touched.clear();
-        self.cut(evaluator, decided);
-        for run in 0..self.runs.len() {
-            self.prefetch_places(run);
-            self.place(evaluator, decided, run);
-        }
-        for index in 0..self.touched.len() {
-            if let Some(ahead) = self.touched.get(index + AHEAD).and_then(|&at| self.known[at as usize].as_ref()) {
-                ahead.places[0].prefetch(&self.buffers);
+        let (slots, key) = (evaluator.readings[0].store.slots(), evaluator.readings[0].form.origin());
+        let lines = decided.rows.lines().expect("rows are gathered where they are lines");
+        evaluator.isa.run(Cut { octets: &decided.octets, lines, slots, key, ahead: self.ahead, runs: &mut self.runs });
+        let mut from = 0;
+        loop {
+            let Worker { runs, spots, buffers, .. } = self;
+            let (octets, lines) = (&decided.octets[..], decided.rows.lines().expect("as before"));
+            from = evaluator.isa.run(Stand { evaluator, octets, lines, slots, runs, from, spots, buffers });
+            self.answer_spots(evaluator, decided);
+            if from == self.runs.len() {
+                return;
             }
-            self.answer_place(evaluator, decided, self.touched[index] as usize);
+            self.spots.reset(evaluator);
         }
     }
 
-    /// Cuts the rows into runs that begin alike.
-    fn cut(&mut self, evaluator: &Evaluator<'s>, decided: &Decided<'s>) {
-        let Worker { runs, prefix, ahead, .. } = self;
-        runs.clear();
-        let (octets, rows) = (&decided.octets[..], &decided.rows);
-        let lines = rows.lines().expect("rows are gathered where they are lines");
-        let mut first = 0;
-        while first < rows.len() {
-            let mut run = Link { first: first as u32, count: 1, next: NONE, hash: 0, prefix_len: 0 };
-            if evaluator.readings[0].cuts_itself() {
-                run.count = (rows.len() - first) as u32;
-            } else if let Ok(origin) = Origin::of(&octets[rows.range(octets, first)]) {
-                prefix.set(origin.prefix());
-                run.count = evaluator.isa.run(SamePrefix { octets, lines, first, prefix, ahead: *ahead }) as u32;
-                (run.hash, run.prefix_len) = (xxh3_64(origin.prefix()), origin.prefix().len() as u32);
+    /// Answers all rows that wait.
+    fn answer_spots(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
+        let Worker { spots, runs, group, buffers, .. } = self;
+        let Spots { all, touched, .. } = spots;
+        for index in 0..touched.len() {
+            if let Some(&ahead) = touched.get(index + 2 * AHEAD) {
+                prefetch(&*all[ahead as usize].place);
             }
-            first += run.count as usize;
-            runs.push(run);
-        }
-    }
-
-    /// Brings into the cache what runs ahead will be looked up in: first the table, then what it leads to.
-    #[inline]
-    fn prefetch_places(&self, run: usize) {
-        if let Some(ahead) = self.runs.get(run + 2 * AHEAD) {
-            prefetch(&self.known[ahead.place(self.known.len())]);
-        }
-        if let Some(known) = self.runs.get(run + AHEAD).and_then(|ahead| self.known[ahead.place(self.known.len())].as_ref()) {
-            known.prefix.prefetch();
-        }
-    }
-
-    /// Notes where the rows of a run stand.
-    #[inline]
-    fn place(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, run: usize) {
-        let Link { first, count, prefix_len, .. } = self.runs[run];
-        let first = first as usize;
-        if prefix_len == 0 {
-            return self.answer_odd(evaluator, decided, first..first + count as usize);
-        }
-        let at = self.runs[run].place(self.known.len());
-        let row = decided.rows.range(&decided.octets, first);
-        let prefix = row.start..row.start + prefix_len as usize;
-        if !self.known[at].get_or_insert_default().prefix.is(&decided.octets[prefix]) {
-            self.answer_place(evaluator, decided, at);
-            let known = self.known[at].as_mut().expect("just made");
-            known.enter(evaluator, &decided.octets[row.clone()], Origin::of(&decided.octets[row]), false, &mut self.buffers);
-        }
-        let known = self.known[at].as_mut().expect("just made");
-        if !known.places[0].has_origin {
-            // A host that is none: the rows look like URLs, and have no origin.
-            let rows = first..first + count as usize;
-            return RunOf { evaluator, rows, buffers: &mut self.buffers, decided }.answer(known);
-        }
-        match &mut known.waiting {
-            Some((_, last)) => {
-                self.runs[*last as usize].next = run as u32;
-                *last = run as u32;
+            if let Some(ahead) = touched.get(index + AHEAD).map(|&at| &all[at as usize])
+                && ahead.fixed.is_none()
+            {
+                ahead.place.prefetch(buffers);
             }
-            None => {
-                known.waiting = Some((run as u32, run as u32));
-                self.touched.push(at as u32);
-            }
+            let spot = &mut all[touched[index] as usize];
+            let (rows, fixed) = (u64::from(spot.rows), spot.fixed.filter(|_| evaluator.blocks != Blocks::Never));
+            let waiting = Waiting { evaluator, runs, first: spot.take(), place: &mut spot.place, buffers, decided };
+            let run_count = match fixed {
+                Some(verdict) => waiting.answer_fixed(verdict, rows),
+                None => waiting.answer(group),
+            };
+            let summary = &mut decided.summary;
+            summary.lookups += if spot.place.has_origin { run_count } else { 0 };
+            spot.place.count_time(summary, rows);
+            spot.place.count_run(&mut summary.agents.iter_mut(), rows);
         }
-    }
-
-    /// Answers rows that name no origin, or are all cut by themselves.
-    fn answer_odd(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, rows: Range<usize>) {
-        let Worker { nowhere, buffers, .. } = self;
-        let row = decided.row(rows.start);
-        nowhere.enter(evaluator, row, Origin::of(row), false, buffers);
-        RunOf { evaluator, rows, buffers, decided }.answer(nowhere);
-    }
-
-    /// Answers the rows that wait in a place.
-    fn answer_place(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>, at: usize) {
-        let Worker { known, runs, group, buffers, .. } = self;
-        let Some(known) = known[at].as_mut() else { return };
-        let Some((first, last)) = known.waiting.take() else { return };
-        let place = &mut known.places[0];
-        let target_at = place.target_at.expect("a place with an origin, whose rows are not cut by themselves") as u32;
-        let Decided { octets, rows, columns, summary, .. } = decided;
-        let lines = rows.lines().expect("rows are gathered where they are lines");
-        group.gather(lines, &runs[..], first, target_at);
-        place.begin();
-        let targets = Targets { octets, starts: &group.starts, ends: &group.ends };
-        if group.rows.len() < evaluator.blocks.min_rows() {
-            for (index, &row) in group.rows.iter().enumerate() {
-                place.verdict_raw(evaluator.readings[0].form, targets.raw(index), buffers, columns, row as usize);
-            }
-        } else {
-            let rows = if first == last { RowsOf::From(group.rows[0] as usize) } else { RowsOf::Each(&group.rows) };
-            place.verdicts_of(evaluator, targets, buffers, columns, rows);
-        }
-        summary.lookups += group.runs;
-        place.count_time(summary, group.rows.len() as u64);
-        place.count_run(&mut summary.agents.iter_mut(), group.rows.len() as u64);
+        touched.clear();
     }
 
     fn decide_rows(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
         let Worker { detail, buffers, known, nowhere, group, ahead, .. } = self;
+        if known.is_empty() {
+            let columns = (evaluator.column_count() + evaluator.usage_count()).max(1);
+            known.resize_with((MAX_KNOWN / columns).max(64).next_power_of_two(), || None);
+        }
         let mut start = 0;
         while start < decided.rows.len() {
             let row = &decided.octets[decided.rows.range(&decided.octets, start)];
@@ -365,6 +283,71 @@ impl<'s> Known<'s> {
             return isa.run(SamePrefix { octets: &decided.octets, lines, first, prefix: &self.prefix, ahead });
         }
         (first..decided.rows.len()).position(|row| !self.prefix.begins(decided.row(row))).unwrap_or(decided.rows.len() - first)
+    }
+}
+
+/// Rows that wait in one place.
+struct Waiting<'a, 's> {
+    evaluator: &'a Evaluator<'s>,
+    runs: &'a [Link],
+    /// The first of their runs.
+    first: u32,
+    place: &'a mut Place<'s>,
+    buffers: &'a mut Buffers,
+    decided: &'a mut Decided<'s>,
+}
+
+impl<'s> Waiting<'_, 's> {
+    /// Verdicts where every target but robots.txt has the same. Gives the number of runs.
+    fn answer_fixed(self, verdict: Verdict, row_count: u64) -> u64 {
+        let Waiting { evaluator, runs, first, place, buffers, decided } = self;
+        let Decided { octets, rows, columns, .. } = decided;
+        let (form, lines) = (evaluator.readings[0].form, rows.lines().expect("rows are gathered where they are lines"));
+        let (mut run_count, mut exempt, mut next) = (0, 0, first);
+        while next != NONE {
+            let run = &runs[next as usize];
+            next = run.next;
+            run_count += 1;
+            let (first, count) = (run.first as usize, run.count as usize);
+            columns.iter_mut().for_each(|column| column.set_range(first, count, verdict));
+            if verdict == Verdict::Allow || !place.has_origin {
+                continue;
+            }
+            let start = lines.start(first) as usize;
+            let target_at = form.start(&octets[start..start + run.prefix_len as usize]);
+            for row in first..first + count {
+                let raw = &octets[rows.range(octets, row)][target_at..];
+                if form.is_exempt(raw, &mut buffers.target) {
+                    exempt += 1;
+                    columns.iter_mut().for_each(|column| column.set(row, Verdict::Allow));
+                }
+            }
+        }
+        place.count_fixed(verdict, row_count, exempt);
+        run_count
+    }
+
+    /// Verdicts of automata. Gives the number of runs.
+    fn answer(self, group: &mut Group) -> u64 {
+        let Waiting { evaluator, runs, first, place, buffers, decided } = self;
+        let Decided { octets, rows, columns, .. } = decided;
+        let (form, lines) = (evaluator.readings[0].form, rows.lines().expect("rows are gathered where they are lines"));
+        let target_at = |run: &Link| match place.target_at {
+            Some(target_at) => target_at as u32,
+            None => form.start(&octets[lines.start(run.first as usize) as usize..][..run.prefix_len as usize]) as u32,
+        };
+        group.gather(lines, runs, first, target_at);
+        place.begin();
+        let targets = Targets { octets, starts: &group.starts, ends: &group.ends };
+        if group.rows.len() < evaluator.blocks.min_rows() || !place.has_origin {
+            for (index, &row) in group.rows.iter().enumerate() {
+                place.verdict_raw(form, targets.raw(index), buffers, columns, row as usize);
+            }
+        } else {
+            let rows = if group.runs == 1 { RowsOf::From(group.rows[0] as usize) } else { RowsOf::Each(&group.rows) };
+            place.verdicts_of(evaluator, targets, buffers, columns, rows);
+        }
+        group.runs
     }
 }
 

@@ -95,6 +95,48 @@ impl Checked {
     }
 }
 
+/// The hash table of a store's origins.
+#[cfg(feature = "pipeline")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slots<'s> {
+    /// `None` where one policy answers for every origin.
+    slots: Option<&'s [[u8; layout::SLOT_LEN]]>,
+    seed: u64,
+}
+
+#[cfg(feature = "pipeline")]
+impl<'s> Slots<'s> {
+    /// The hash by which a key is looked up.
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        layout::hash(key, self.seed)
+    }
+
+    /// The slot that is looked at first, to bring it into the cache.
+    #[inline(always)]
+    pub(crate) fn first(&self, hash: u64) -> Option<&'s [u8; layout::SLOT_LEN]> {
+        let slots = self.slots?;
+        slots.get(hash as usize & slots.len().wrapping_sub(1))
+    }
+
+    /// Whether [`Store::find`] finds nothing for a key of that hash, and nothing damaged. A key that it does not find may have the hash of one that it does.
+    #[inline(always)]
+    pub(crate) fn lack(&self, hash: u64) -> bool {
+        let Some(slots) = self.slots else { return false };
+        for probe in 0..layout::MAX_PROBES {
+            let Some(slot) = slots.get((hash as usize).wrapping_add(probe) & slots.len().wrapping_sub(1)) else { return true };
+            let slot = u64::from_le_bytes(*slot);
+            if slot >> 32 == 0 {
+                return true;
+            }
+            if slot as u32 == layout::tag(hash) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
 impl Store {
     /// Opens a store file through a memory map.
     ///
@@ -217,6 +259,13 @@ impl Store {
             slot = (slot + 1) & (slot_count - 1);
         }
         Ok(None)
+    }
+
+    /// The slots that tell of most keys, by their hash alone, that they are none of an origin.
+    #[cfg(feature = "pipeline")]
+    pub(crate) fn slots(&self) -> Slots<'_> {
+        let slots = if self.meta.any_origin { None } else { Some(self.section(layout::SLOTS).as_chunks().0) };
+        Slots { slots, seed: self.meta.hash_seed }
     }
 
     /// The origins, in order of their keys.

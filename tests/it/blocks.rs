@@ -128,12 +128,33 @@ fn real_policies_at_once() {
 /// Rule sets of every kind of floating rule are decided at once, and not row by row: fewer looks at rows one by one are what blocks are for.
 #[test]
 fn floating_rules_of_every_kind_are_decided_at_once() {
-    for pattern in ["/*?", "*?", "/*.pdf$", "/*a*b*c", "*ab*c$", "/*?a=", "/*/b/", "*;", "/*$", "/*a$"] {
+    for pattern in
+        ["/*?", "*?", "/*.pdf$", "/*a*b*c", "*ab*c$", "/*?a=", "/*/b/", "*;", "/*$", "/*a$", "/*%2Fa", "/*b&f%5B*", "*a*%3Ab*c", "/*%2Fa$"]
+    {
         let robots = format!("User-agent: *\nDisallow: {pattern}\nDisallow: /x/y\n");
         let policy = Policy::parse(robots.as_bytes(), &RFC9309);
         let octets = robosieve::compile::compile(&policy, &Options::default());
         let program = robosieve::program::Program::check(&octets).unwrap();
         let matcher = robosieve::matcher::Matcher::new(program.rule_set(0).unwrap()).unwrap();
         assert!(matcher.decides_blocks(), "{pattern}");
+    }
+}
+
+/// A decoded spelling counts behind the first `?` alone, wherever in its rule it stands.
+#[test]
+fn escaped_delimiters_behind_stars_count_in_queries() {
+    let patterns = ["*&f%5B*", "*?f%5B*", "/*%2Fb", "/*a*%2Fb", "/*%3Aa*%2Fb*c", "/*%2Fb$", "/*a*%40$", "/*%2F", "*%5D*=", "/*/x*%3F"];
+    let parts = ["/", "/a", "/b", "/x", "?", "&f[", "f[0]=", "a", ":a", "/b", "b", "c", "@", "%2Fb", "%5B", "%3f", "?f[", "[x]=", "#/b"];
+    let mut seed = 7u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let targets: Vec<Vec<u8>> = (0..3000).map(|_| (0..1 + random(7)).flat_map(|_| parts[random(parts.len())].bytes()).collect()).collect();
+    for skip in 0..=patterns.len() {
+        let rules = patterns.iter().enumerate().filter(|(index, _)| skip == patterns.len() || *index == skip);
+        let rules: String = rules.map(|(index, pattern)| format!("{}: {pattern}\n", ["Disallow", "Allow"][index % 5 / 4])).collect();
+        let robots = format!("User-agent: *\nDisallow: /b\n{rules}");
+        check(robots.as_bytes(), &RFC9309, &agents(), &list(&targets, "\n")).unwrap();
     }
 }

@@ -255,6 +255,29 @@ fn every_row_of_an_ugly_list_has_its_answer() {
     }
 }
 
+/// More origins with a policy than a thread remembers, beside hosts without one and rows without an origin, spelled in every way.
+#[test]
+fn more_origins_than_are_remembered() {
+    let bodies =
+        ["User-agent: *\nDisallow: /", "User-agent: *\nDisallow:", "", "User-agent: abot\nDisallow: /a\n\nUser-agent: *\nDisallow: /*b"];
+    let host = |number: usize| format!("h{number}{}.example", if number.is_multiple_of(50) { "-long".repeat(12) } else { String::new() });
+    let policies: Vec<_> = (0..1500).map(|number| (host(number), bodies[number % bodies.len()].as_bytes().to_vec())).collect();
+    let paths = ["/", "/a/b", "", "?a", "/robots.txt", "/%72obots.txt?x", "/ab#b", "/robots.txt/a"];
+    let rows: Vec<String> = (0..9000usize)
+        .map(|number| {
+            let (host, path) = (host(number * 7 % 1700), paths[number / 3 % paths.len()]);
+            match number % 11 {
+                0..4 => format!("https://{host}{path}"),
+                4..8 => format!("http://{host}{path}"),
+                8 => format!("HTTPS://me@{}:443{path}", host.to_uppercase()),
+                9 => format!("http://{host}.{path}"),
+                _ => ["http:///a", "//h1.example/", "http://h1.example:99999/", "http://h 1/", "ftp://h1.example/a"][number % 5].to_owned(),
+            }
+        })
+        .collect();
+    check_everywhere(&policies, rows.join("\n").as_bytes(), &rows.iter().map(String::as_bytes).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_batch_boundary_loses_nothing() {
     let policies = vec![("a.example".to_owned(), b"User-agent: *\nDisallow: /1".to_vec())];

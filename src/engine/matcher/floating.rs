@@ -58,6 +58,8 @@ struct Pattern {
     /// Where in a target it may begin: 0, or 1 behind the first `/`.
     depth: usize,
     segments: Vec<Vec<u8>>,
+    /// The first segment that counts behind the first `?` alone: `segments.len()` if all count anywhere.
+    in_query: usize,
     anchored: bool,
 }
 
@@ -377,7 +379,14 @@ impl Pattern {
     fn matches(&self, target: &[u8]) -> bool {
         let mut from = self.depth;
         let (last, but_last) = self.segments.split_last().expect("a floating rule has segments");
-        for segment in but_last {
+        for (index, segment) in self.segments.iter().enumerate() {
+            if index == self.in_query {
+                let Some(mark) = memchr::memchr(b'?', target) else { return false };
+                from = from.max(mark + 1);
+            }
+            if index == but_last.len() {
+                break;
+            }
             let Some(at) = target.get(from..).and_then(|rest| memchr::memmem::find(rest, segment)) else { return false };
             from += at + segment.len();
         }
@@ -397,6 +406,7 @@ impl Look {
             return false;
         }
         match pattern.segments.len() {
+            1 if pattern.in_query == 0 && memchr::memchr(b'?', &target[..start]).is_none() => false,
             1 => !pattern.anchored || start + octets.len() == target.len(),
             _ => pattern.matches(target),
         }
@@ -407,10 +417,12 @@ impl Look {
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Needle(usize),
+    /// A decoded spelling, which counts behind the first `?`. The written one holds a `%`, and lines that do are asked one by one.
+    InQuery(usize),
     Octet(u8),
 }
 
-/// The floating rules that can decide something, from the segment automaton. `None` where one of them has a second spelling, or they are so many or so
+/// The floating rules that can decide something, from the segment automaton. `None` where they are so many or so
 /// long that looking closer at them would be no better than the automaton itself: reading them is bounded by that.
 pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Option<u32>) -> Option<Vec<Rule>> {
     let view = matcher.segments.as_ref()?;
@@ -427,23 +439,25 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
         for index in 0..needle.tail_count {
             let (parent, rank) = view.pair(needle.tails, index)?;
             let Some((depth, path)) = paths.get(&(parent >> 1)) else { continue };
-            if parent & 1 == 1 || found.len() >= MAX_RULES {
+            if found.len() >= MAX_RULES {
                 return None;
             }
-            found.push((rank as u32, *depth, path.iter().copied().chain([Part::Needle(number)]).collect(), true));
+            let last = if parent & 1 == 1 { Part::InQuery(number) } else { Part::Needle(number) };
+            found.push((rank as u32, *depth, path.iter().copied().chain([last]).collect(), true));
         }
     }
     let parts = found.iter().flat_map(|(_, _, path, _)| path);
-    let wanted = parts.filter_map(|part| if let Part::Needle(needle) = part { Some(*needle) } else { None });
+    let wanted = parts.filter_map(|part| if let Part::Needle(needle) | Part::InQuery(needle) = part { Some(*needle) } else { None });
     let Spellings(spellings) = Spellings::of(view, wanted)?;
     let mut rules = Vec::with_capacity(found.len());
     for (rank, depth, path, anchored) in found {
         let spell = |part: Part| match part {
-            Part::Needle(needle) => spellings[needle].clone(),
+            Part::Needle(needle) | Part::InQuery(needle) => spellings[needle].clone(),
             Part::Octet(octet) => vec![octet],
         };
+        let in_query = path.iter().position(|part| matches!(part, Part::InQuery(_))).unwrap_or(path.len());
         let segments = path.into_iter().map(spell).collect();
-        rules.push(Rule { level: value_of(rank)?, pattern: Pattern { depth, segments, anchored } });
+        rules.push(Rule { level: value_of(rank)?, pattern: Pattern { depth, segments, in_query, anchored } });
     }
     rules.retain(|rule| rule.level > 0);
     Some(rules)
@@ -468,10 +482,10 @@ fn floating_paths(view: &SegmentsView<'_>) -> Option<HashMap<usize, (usize, Vec<
                     Step::Run(octets) => longer.extend(octets.iter().take(MAX_SEGMENTS + 1).map(|&octet| Part::Octet(octet))),
                     Step::Segment(segment) => {
                         let segment = view.segment(segment)?;
-                        if segment.decoded != 0 {
-                            return None;
-                        }
-                        longer.push(Part::Needle(segment.written));
+                        longer.push(match segment.decoded.checked_sub(1) {
+                            Some(decoded) => Part::InQuery(decoded),
+                            None => Part::Needle(segment.written),
+                        });
                     }
                 }
                 pending.push((child, longer));
