@@ -10,7 +10,7 @@ use crate::store::RuleTable;
 /// Writes an object a row and agent, in order: `row` and `file` (where asked for), `url`, `agent`, `dialect` (where there are several), `verdict`, `reason`, `group`, `rule`, `line`.
 ///
 /// `group` is the token that bound the agent, `*`, or null; `rule` the value of the rule that decided, as written, or null; `line` its line from 1, or 0.
-/// Where uses are asked about, `usage` is an object with a key a use: `y`, `n`, or null where nothing is stated.
+/// Where policies may be lent, `origin_fallback` is `scheme`, `www`, `scheme,www`, or null. Where uses are asked about, `usage` is an object with a key a use: `y`, `n`, or null where nothing is stated.
 pub struct JsonLines<'e, 's, W> {
     out: W,
     columns: Vec<Asked<'e, 's>>,
@@ -21,6 +21,8 @@ pub struct JsonLines<'e, 's, W> {
     files: Option<Vec<String>>,
     /// The names of the columns that rows carry.
     carried: Vec<String>,
+    /// Whether it is said who has lent the policy.
+    with_lent: bool,
     escaped: u64,
 }
 
@@ -28,7 +30,16 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
     /// JSON lines of the decisions that `evaluator` gives, with the number of each row if asked for.
     pub fn new(out: W, evaluator: &'e Evaluator<'s>, with_rows: bool) -> JsonLines<'e, 's, W> {
         let (columns, usages) = (evaluator.columns().collect(), evaluator.usages_by_column());
-        JsonLines { out, columns, usages, with_rows, files: None, carried: Vec::new(), escaped: 0 }
+        JsonLines {
+            out,
+            columns,
+            usages,
+            with_rows,
+            files: None,
+            carried: Vec::new(),
+            with_lent: !evaluator.fallback().is_off(),
+            escaped: 0,
+        }
     }
 
     /// Writes `file` too, the name of the input that a row comes from: `files` has them by their numbers.
@@ -96,7 +107,12 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
             Some(rule) => string(&mut self.out, &to_text(rule.text).0)?,
             None => self.out.write_all(b"null")?,
         }
-        write!(self.out, ",\"line\":{}", rule.map_or(0, |rule| rule.line))
+        write!(self.out, ",\"line\":{}", rule.map_or(0, |rule| rule.line))?;
+        match decided.lent(row) {
+            _ if !self.with_lent => Ok(()),
+            Some(lent) => write!(self.out, ",\"origin_fallback\":\"{}\"", lent.name()),
+            None => self.out.write_all(b",\"origin_fallback\":null"),
+        }
     }
 
     /// What is stated about uses.

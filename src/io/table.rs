@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::text::to_terminal_text;
-use crate::pipeline::{Asked, Decided, Evaluator, Sink};
+use crate::pipeline::{Asked, Decided, Evaluator, Lent, Sink};
 use crate::protocol::decision::Decision;
 use crate::protocol::usage::{Preference, UsageKey};
 use crate::store::{RuleTable, RuleText};
@@ -17,6 +17,8 @@ pub struct Table<'e, 's, W> {
     keys: Vec<&'s UsageKey>,
     /// Of each column: the uses asked about, and the index of their usage columns.
     usages: Vec<Vec<(&'s UsageKey, usize)>>,
+    /// Whether it is said who has lent the policy.
+    with_lent: bool,
     agent_width: usize,
     at_start: bool,
     escaped: u64,
@@ -34,7 +36,16 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
                 keys.push(key);
             }
         }
-        Table { out, columns, keys, usages, agent_width: agent_width.clamp(5, 32), at_start: true, escaped: 0 }
+        Table {
+            out,
+            columns,
+            keys,
+            usages,
+            with_lent: !evaluator.fallback().is_off(),
+            agent_width: agent_width.clamp(5, 32),
+            at_start: true,
+            escaped: 0,
+        }
     }
 
     /// Rows that were not UTF-8: their octets stand as `%XX`.
@@ -72,6 +83,9 @@ impl<'e, 's, W: Write> Table<'e, 's, W> {
             let preference = index.and_then(|index| decided.usages()[index].preference(row));
             write!(self.out, "{:<width$} ", preference.map_or("-", Preference::name), width = key.name().len())?;
         }
+        if self.with_lent {
+            write!(self.out, "{:<10} ", decided.lent(row).map_or("-", Lent::name))?;
+        }
         writeln!(self.out, "{}", to_terminal_text(decided.row(row)))
     }
 }
@@ -86,6 +100,9 @@ impl<W: Write> Sink for Table<'_, '_, W> {
             write!(self.out, "{:<10} {:<width$} {:>5} {:<26} ", "verdict", "agent", "line", "rule", width = self.agent_width)?;
             for key in &self.keys {
                 write!(self.out, "{key} ")?;
+            }
+            if self.with_lent {
+                write!(self.out, "{:<10} ", "lent by")?;
             }
             writeln!(self.out, "url")?;
         }

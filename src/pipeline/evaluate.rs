@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::fallback::Fallback;
 use super::prepare::Shared;
 use super::usage::AskedUsage;
 use crate::engine::scan::Isa;
 use crate::protocol::agent::Agent;
 use crate::protocol::fetch::AccessTable;
 use crate::protocol::usage::UsageKey;
-use crate::store::{Preferences, Store};
+use crate::store::{Preferences, Slots, Store};
 use crate::target::form::TargetForm;
 
 /// What every row is asked: by which policies, for which agents, how outcomes are read.
@@ -24,6 +25,7 @@ pub struct Evaluator<'s> {
     pub(super) uses: Vec<Use<'s>>,
     pub(super) isa: Isa,
     pub(super) blocks: Blocks,
+    pub(super) fallback: Fallback,
     /// What threads have prepared.
     pub(super) prepared: Shared,
 }
@@ -122,6 +124,7 @@ impl<'s> Evaluator<'s> {
             uses: Vec::new(),
             isa: Isa::best(),
             blocks: Blocks::default(),
+            fallback: Fallback::default(),
             prepared: Shared::default(),
         }
         .renumbered()
@@ -196,10 +199,43 @@ impl<'s> Evaluator<'s> {
         self.isa
     }
 
+    /// Lets origins without a policy of their own be answered by that of another.
+    ///
+    /// ```
+    /// use std::num::NonZeroUsize;
+    /// use robosieve::{agent::Agent, dialect::RFC9309, store::build::{Builder, Record}};
+    /// use robosieve::{io::lines::MappedLines, pipeline::{Discard, Evaluator, Fallback, run}};
+    ///
+    /// let mut builder = Builder::new(RFC9309);
+    /// builder.add_name("https://www.example.com", Record::body(b"User-agent: *\nDisallow: /x\n".to_vec()))?;
+    /// let store = builder.finish()?.open()?;
+    /// let evaluator = Evaluator::new(&store, vec![Agent::token("AnyBot")?]).with_fallback(Fallback { scheme: true, www: true });
+    /// let mut rows = MappedLines::new(b"http://example.com/x\n");
+    /// let summary = run(&mut rows, &evaluator, &mut Discard, NonZeroUsize::MIN)?;
+    /// assert_eq!((summary.agents[0].disallow(), summary.lent), (1, [0, 0, 1]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_fallback(mut self, fallback: Fallback) -> Evaluator<'s> {
+        self.fallback = fallback;
+        self.renumbered()
+    }
+
+    /// What may lend policies.
+    pub fn fallback(&self) -> Fallback {
+        self.fallback
+    }
+
     /// Reads fetch outcomes by another table than the dialects' own.
     pub fn with_access(mut self, access: AccessTable) -> Evaluator<'s> {
         self.readings.iter_mut().for_each(|reading| reading.access = access);
         self.renumbered()
+    }
+
+    /// What tells of most keys at once that the policies of the first reading do not know their origin.
+    pub(super) fn slots(&self) -> Slots<'s> {
+        let slots = self.readings[0].store.slots();
+        // A key that they lack may be lent a policy.
+        if self.fallback.is_off() { slots } else { slots.that_never_lack() }
     }
 
     fn renumbered(mut self) -> Evaluator<'s> {

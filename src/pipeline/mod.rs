@@ -14,6 +14,7 @@
 mod batch;
 mod cut;
 mod evaluate;
+mod fallback;
 mod place;
 mod prefix;
 mod prepare;
@@ -35,6 +36,7 @@ use crate::store::{RuleTable, Snapshot, Store};
 pub use batch::{Batch, Carried, Unit, Values};
 use batch::{Content, gather};
 pub use evaluate::{Asked, Blocks, Evaluator, Reading};
+pub use fallback::{Fallback, Lent};
 use rows::Rows;
 pub use run::{RunError, run};
 pub use tally::{Summary, Tally, UsageTally};
@@ -293,6 +295,8 @@ pub struct Decided<'s> {
     first_row: u64,
     columns: Vec<Column>,
     usages: Vec<UsageColumn>,
+    /// Row by row, who has lent the policy; empty where nobody may.
+    lent: Vec<u8>,
     /// Row by row, one decision a column; empty unless asked for.
     decisions: Vec<Decision>,
     /// Empty unless decisions were asked for.
@@ -380,6 +384,11 @@ impl<'s> Decided<'s> {
     /// What is stated about uses, in the order of [`Evaluator::usages`].
     pub fn usages(&self) -> &[UsageColumn] {
         &self.usages
+    }
+
+    /// Which origin has lent its policy for a row (see [`Evaluator::with_fallback`]); with several readings, in the first.
+    pub fn lent(&self, row: usize) -> Option<Lent> {
+        self.lent.get(row).and_then(|&number| Lent::of_number(number))
     }
 
     /// The verdict for a row and a column.

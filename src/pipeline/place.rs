@@ -1,6 +1,7 @@
 //! Where rows of one origin stand in one reading of the policies.
 
 use super::evaluate::{Evaluator, Reading};
+use super::fallback::{Fallback, Lent};
 use super::prepare::Workshop;
 use super::{Bits, BoundBy, Column, Summary, Tally};
 use crate::engine::matcher::block::{Answers, BlockScratch, NO_RANK, Targets};
@@ -128,6 +129,8 @@ pub(super) struct Place<'s> {
     /// Where the raw target begins in the rows; `None` where each row is cut on its own.
     pub(super) target_at: Option<usize>,
     pub(super) snapshot: Option<Snapshot<'s>>,
+    /// Which origin has lent its policy.
+    pub(super) lent: Option<Lent>,
     standings: Vec<Standing<'s>>,
     counts: Vec<Counts>,
     /// Agents with the same rules share one.
@@ -146,10 +149,12 @@ impl<'s> Place<'s> {
         agents: &[Agent],
         origin: Result<Origin<'_>, BadUrl>,
         detail: bool,
+        fallback: Fallback,
         key: &mut Vec<u8>,
     ) {
         key.clear();
         self.snapshot = None;
+        self.lent = None;
         self.target_at = None;
         self.has_origin = true;
         if !reading.cuts_itself() {
@@ -159,7 +164,7 @@ impl<'s> Place<'s> {
             };
             self.target_at = Some(reading.form.start(origin.prefix()));
         }
-        if let Err(reason) = self.look_up(reading, agents, detail, key) {
+        if let Err(reason) = self.look_up(reading, agents, detail, fallback, key) {
             self.set_all(agents.len(), Decision::unresolved(reason));
         }
     }
@@ -203,9 +208,10 @@ impl<'s> Place<'s> {
         self.standings.resize(agent_count, Standing { answer: Answer::Same(decision), bound_by: BoundBy::Nobody });
     }
 
-    fn look_up(&mut self, reading: &Reading<'s>, agents: &[Agent], detail: bool, key: &[u8]) -> Result<(), Reason> {
+    fn look_up(&mut self, reading: &Reading<'s>, agents: &[Agent], detail: bool, fallback: Fallback, key: &[u8]) -> Result<(), Reason> {
         let corrupt = |_: Corrupt| Reason::Corrupt;
-        let origin = reading.store.find(key).map_err(corrupt)?.ok_or(Reason::NoPolicy)?;
+        let (origin, lent) = fallback.find(reading.store, key).map_err(corrupt)?.ok_or(Reason::NoPolicy)?;
+        self.lent = lent;
         let snapshot = origin.newest().map_err(corrupt)?;
         self.snapshot = Some(snapshot);
         let by_fetch = |verdict| Decision::new(verdict, Reason::FetchStatus);
@@ -430,6 +436,9 @@ impl<'s> Place<'s> {
             Some(SnapshotTime::Undated) => summary.undated += rows,
             Some(_) => summary.dated += rows,
             None => {}
+        }
+        if let Some(lent) = self.lent {
+            summary.lent[lent as usize - 1] += rows;
         }
     }
 

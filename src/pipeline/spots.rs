@@ -202,7 +202,7 @@ impl<'s> Spots<'s> {
             Ok(_) => {}
         }
         let mut place = Place::default();
-        place.enter(reading, &evaluator.agents, origin, false, key);
+        place.enter(reading, &evaluator.agents, origin, false, evaluator.fallback, key);
         self.all.push(Spot::new(prefix, place));
         self.index[at] = self.all.len() as u32;
         self.all.len() as u32 - 1

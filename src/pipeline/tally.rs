@@ -84,6 +84,8 @@ pub struct Summary {
     pub undated: u64,
     /// Rows answered by a snapshot that has a time.
     pub dated: u64,
+    /// Rows answered by a policy that another origin has lent, in the order of [`Lent::ALL`](super::Lent::ALL).
+    pub lent: [u64; 3],
     /// Look-ups: runs of consecutive rows of one origin cost one each.
     pub lookups: u64,
     /// One tally a column, in the order of the columns.
@@ -105,6 +107,7 @@ impl Summary {
         self.rows += other.rows;
         self.undated += other.undated;
         self.dated += other.dated;
+        self.lent.iter_mut().zip(other.lent).for_each(|(mine, theirs)| *mine += theirs);
         self.lookups += other.lookups;
         self.agents.iter_mut().zip(&other.agents).for_each(|(mine, theirs)| mine.add(theirs));
         self.usages.iter_mut().zip(&other.usages).for_each(|(mine, theirs)| mine.add(theirs));

@@ -1,6 +1,7 @@
 //! What policies state about uses, row by row, beside the verdicts.
 
 use super::Bits;
+use super::fallback::Fallback;
 use super::place::Origin;
 use crate::engine::matcher::{Matcher, Scratch};
 use crate::protocol::agent::Agent;
@@ -72,12 +73,13 @@ impl<'s> Stated<'s> {
         access: AccessTable,
         agents: &[Agent],
         origin: Option<Origin<'_>>,
+        fallback: Fallback,
         key: &mut Vec<u8>,
     ) {
         self.matchers.clear();
         self.asked.clear();
         // Without an answer there is no preference either: the verdict says why.
-        _ = self.look_up(preferences, access, agents, origin, key);
+        _ = self.look_up(preferences, access, agents, origin, fallback, key);
         self.asked.resize(agents.len(), None);
     }
 
@@ -87,6 +89,7 @@ impl<'s> Stated<'s> {
         access: AccessTable,
         agents: &[Agent],
         origin: Option<Origin<'_>>,
+        fallback: Fallback,
         key: &mut Vec<u8>,
     ) -> Option<()> {
         let store = preferences.store();
@@ -94,7 +97,7 @@ impl<'s> Stated<'s> {
         if !store.has_any_origin() {
             origin?.write_key(store.dialect().form.origin(), key).ok()?;
         }
-        let snapshot = store.find(key).ok()??.newest().ok()?;
+        let snapshot = fallback.find(store, key).ok()??.0.newest().ok()?;
         snapshot.program_index().filter(|_| access.read(snapshot.outcome()) == Access::Rules)?;
         let program = store.program(&snapshot).ok()?;
         for agent in agents {

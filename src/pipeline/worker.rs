@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::cut::{Cut, Link, NONE};
 use super::evaluate::{Blocks, Evaluator};
+use super::fallback::Lent;
 use super::place::{Buffers, Origin, Place, RowsOf};
 use super::prefix::{Prefix, SamePrefix};
 use super::prepare::Workshop;
@@ -136,6 +137,10 @@ impl<'s> Worker<'s> {
         };
         decided.decisions.clear();
         decided.runs.clear();
+        decided.lent.clear();
+        if !evaluator.fallback.is_off() {
+            decided.lent.resize(decided.rows.len(), 0);
+        }
         decided.summary = Summary::new(evaluator.column_count(), evaluator.usage_count());
         decided.summary.rows = decided.rows.len() as u64;
         decided.columns.resize(evaluator.column_count(), Column::default());
@@ -165,7 +170,7 @@ impl<'s> Worker<'s> {
 
     /// Verdicts alone, of one reading, for rows that are lines: gathered by place.
     fn answer_lines(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
-        let (slots, key) = (evaluator.readings[0].store.slots(), evaluator.readings[0].form.origin());
+        let (slots, key) = (evaluator.slots(), evaluator.readings[0].form.origin());
         let lines = decided.rows.lines().expect("rows are gathered where they are lines");
         evaluator.isa.run(Cut { octets: &decided.octets, lines, slots, key, ahead: self.ahead, runs: &mut self.runs });
         let mut from = 0;
@@ -196,11 +201,15 @@ impl<'s> Worker<'s> {
             }
             let spot = &mut all[touched[index] as usize];
             let (rows, fixed) = (u64::from(spot.rows), spot.fixed.filter(|_| evaluator.blocks != Blocks::Never));
-            let waiting = Waiting { evaluator, runs, first: spot.take(), place: &mut spot.place, buffers, decided };
+            let first = spot.take();
+            let waiting = Waiting { evaluator, runs, first, place: &mut spot.place, buffers, decided };
             let run_count = match fixed {
                 Some(verdict) => waiting.answer_fixed(verdict, rows),
                 None => waiting.answer(group),
             };
+            if let Some(lent) = spot.place.lent {
+                note_lent(&mut decided.lent, runs, first, lent);
+            }
             let summary = &mut decided.summary;
             summary.lookups += if spot.place.has_origin { run_count } else { 0 };
             spot.place.count_time(summary, rows);
@@ -227,6 +236,16 @@ impl<'s> Worker<'s> {
             }
             start = end;
         }
+    }
+}
+
+/// Notes who has lent the policy for the runs from `first` on.
+fn note_lent(rows: &mut [u8], runs: &[Link], first: u32, lent: Lent) {
+    let mut next = first;
+    while next != NONE {
+        let run = &runs[next as usize];
+        rows[run.first as usize..(run.first + run.count) as usize].fill(lent as u8);
+        next = run.next;
     }
 }
 
@@ -263,11 +282,11 @@ impl<'s> Known<'s> {
         self.places.resize_with(evaluator.readings.len(), Place::default);
         self.stated.resize_with(evaluator.uses.len(), Stated::default);
         for (place, reading) in self.places.iter_mut().zip(&evaluator.readings) {
-            place.enter(reading, &evaluator.agents, origin, detail, &mut buffers.key);
+            place.enter(reading, &evaluator.agents, origin, detail, evaluator.fallback, &mut buffers.key);
         }
         for (stated, asked) in self.stated.iter_mut().zip(&evaluator.uses) {
             let access = evaluator.readings[asked.reading].access;
-            stated.enter(asked.preferences, access, &evaluator.agents, origin.ok(), &mut buffers.key);
+            stated.enter(asked.preferences, access, &evaluator.agents, origin.ok(), evaluator.fallback, &mut buffers.key);
         }
     }
 
@@ -411,6 +430,10 @@ impl<'s> RunOf<'_, 's> {
         let (summary, rows) = (&mut self.decided.summary, self.rows.len() as u64);
         summary.lookups += u64::from(known.places.iter().any(|place| place.has_origin));
         known.places[0].count_time(summary, rows);
+        if let Some(lent) = known.places[0].lent {
+            self.decided.lent[self.rows.clone()].fill(lent as u8);
+        }
+        let summary = &mut self.decided.summary;
         let mut tallies = summary.agents.iter_mut();
         known.places.iter().for_each(|place| place.count_run(&mut tallies, rows));
     }

@@ -112,6 +112,11 @@ impl<'s> Slots<'s> {
         layout::hash(key, self.seed)
     }
 
+    /// The same hash, and no key that is said to be lacking.
+    pub(crate) fn that_never_lack(self) -> Slots<'s> {
+        Slots { slots: None, ..self }
+    }
+
     /// The slot that is looked at first, to bring it into the cache.
     #[inline(always)]
     pub(crate) fn first(&self, hash: u64) -> Option<&'s [u8; layout::SLOT_LEN]> {

@@ -10,7 +10,7 @@ use robosieve::agent::Agent;
 use robosieve::decision::{Reason, Verdict};
 use robosieve::dialect::RFC9309;
 use robosieve::io::lines::{MappedLines, StreamedLines};
-use robosieve::pipeline::{Batch, Decided, Discard, Evaluator, Sink, Source, Summary, Unit, Values, count_rows, run};
+use robosieve::pipeline::{Batch, Decided, Discard, Evaluator, Fallback, Lent, Sink, Source, Summary, Unit, Values, count_rows, run};
 use robosieve::scan::Isa;
 use robosieve::store::Store;
 use robosieve::store::build::{Builder, Record};
@@ -602,4 +602,57 @@ fn rows_are_numbered_by_file() {
         assert_eq!(run(&mut Files(0), &evaluator, &mut numbers, threads(count)).unwrap().rows, 18);
         assert_eq!(numbers.0, [(0, 0), (0, 2), (0, 4), (1, 0), (1, 2), (1, 4), (1, 6), (2, 0), (2, 2)]);
     }
+}
+
+#[test]
+fn policies_are_lent_where_there_is_none() {
+    let robots = |path: &str| format!("User-agent: *\nDisallow: /{path}\n").into_bytes();
+    let mut builder = Builder::new(RFC9309);
+    for (name, path) in [
+        ("https://a.example", "a"),
+        ("http://www.b.example", "b"),
+        ("https://www.c.example", "c"),
+        ("http://c.example", "none"),
+        ("https://d.example:8443", "d"),
+    ] {
+        builder.add_name(name, Record::body(robots(path))).unwrap();
+    }
+    let store = builder.finish().unwrap().open().unwrap();
+    let list: [(&str, u8, Option<Lent>); 10] = [
+        ("http://a.example/a", 1, Some(Lent::Scheme)),
+        ("http://a.example/x", 0, Some(Lent::Scheme)),
+        ("https://a.example/a", 1, None),
+        ("http://b.example/b", 1, Some(Lent::Www)),
+        ("https://b.example/b", 1, Some(Lent::SchemeAndWww)),
+        ("http://www.a.example/a", 1, Some(Lent::SchemeAndWww)),
+        ("https://c.example/c", 0, Some(Lent::Scheme)), // that of the other scheme comes first
+        ("http://www.c.example/c", 1, Some(Lent::Scheme)),
+        ("http://d.example:8443/d", 2, None),
+        ("https://www.d.example:8443/robots.txt", 0, Some(Lent::Www)),
+    ];
+    struct Rows(Vec<(Verdict, Option<Lent>)>, bool);
+    impl Sink for Rows {
+        fn wants_decisions(&self) -> bool {
+            self.1
+        }
+        fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
+            self.0.extend((0..decided.row_count()).map(|row| (decided.verdict(row, 0), decided.lent(row))));
+            Ok(())
+        }
+    }
+    let verdicts = [Verdict::Allow, Verdict::Disallow, Verdict::Unresolved];
+    // Again and again, so that places are asked many rows at once.
+    let rows: Vec<_> = list.iter().cycle().take(5_000).collect();
+    let text: String = rows.iter().map(|row| format!("{}\n", row.0)).collect();
+    let right: Vec<_> = rows.iter().map(|row| (verdicts[usize::from(row.1)], row.2)).collect();
+    for (detail, count) in [(false, 1), (true, 1), (false, 3)] {
+        let evaluator = Evaluator::new(&store, agents()).with_fallback(Fallback { scheme: true, www: true });
+        let mut found = Rows(Vec::new(), detail);
+        let summary = run(&mut MappedLines::new(text.as_bytes()), &evaluator, &mut found, threads(count)).unwrap();
+        assert_eq!(found.0, right);
+        assert_eq!(summary.lent, Lent::ALL.map(|lent| right.iter().filter(|row| row.1 == Some(lent)).count() as u64));
+        assert_eq!(summary.agents[0].unresolved(), 500);
+    }
+    let only_own = run(&mut MappedLines::new(text.as_bytes()), &Evaluator::new(&store, agents()), &mut Discard, threads(1)).unwrap();
+    assert_eq!((only_own.lent, only_own.agents[0].unresolved()), ([0; 3], 4_000));
 }

@@ -259,6 +259,9 @@ pub struct RunArgs {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub usage: UsageArgs,
+    /// Let an origin without a policy be answered by that of the other scheme (http, https), of its host with `www.` or without, or of both
+    #[arg(long, value_name = "WHICH", value_delimiter = ',', value_enum)]
+    pub origin_fallback: Vec<FallbackArg>,
     #[command(flatten)]
     pub account: AccountArgs,
     #[command(flatten)]
@@ -293,6 +296,14 @@ pub struct AccountArgs {
     /// What is judged: each page, or whole registered domains (by the public suffix list), of which one host may speak for all; the summary has both
     #[arg(long, value_enum, default_value_t = ScopeArg::Page)]
     pub scope: ScopeArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FallbackArg {
+    /// The other of http and https, on their default ports
+    Scheme,
+    /// The host with `www.` before it, or without
+    Www,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -13,9 +13,9 @@ use robosieve::io::parquet::ParquetColumns;
 use robosieve::io::sums::Sums;
 use robosieve::io::table::Table;
 use robosieve::io::text::to_text;
-use robosieve::pipeline::{Discard, Evaluator, Sink, run as run_pipeline};
+use robosieve::pipeline::{Discard, Evaluator, Fallback, Sink, run as run_pipeline};
 
-use crate::args::{EvalArgs, OutputFormat, RunArgs, ScopeArg};
+use crate::args::{EvalArgs, FallbackArg, OutputFormat, RunArgs, ScopeArg};
 use crate::exit::{Exit, Failure, shown};
 use crate::inputs::{Reading, Wanted};
 use crate::output::Output;
@@ -155,6 +155,8 @@ pub fn with_evaluator(
     if let Some(access) = args.reading.access {
         evaluator = evaluator.with_access(access);
     }
+    let may_lend = |which| args.origin_fallback.contains(&which);
+    evaluator = evaluator.with_fallback(Fallback { scheme: may_lend(FallbackArg::Scheme), www: may_lend(FallbackArg::Www) });
     let mut report = Report::default();
     if args.account.scope == ScopeArg::RegisteredDomain {
         report.domains = Some(Domains::new(DomainRule::of(&evaluator, args.threads.count())?));

@@ -12,7 +12,7 @@ use robosieve::io::domains::{DomainRule, DomainTally};
 use robosieve::io::json::harmless;
 use robosieve::io::sums::{ColumnSum, Sum, Total};
 use robosieve::io::text::to_terminal_text;
-use robosieve::pipeline::{Asked, AskedUsage, Evaluator, Reading, Summary, Tally, UsageTally};
+use robosieve::pipeline::{Asked, AskedUsage, Evaluator, Lent, Reading, Summary, Tally, UsageTally};
 use robosieve::usage::UsageKey;
 
 use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
@@ -251,6 +251,17 @@ impl Report {
         if summary.undated > 0 {
             say!("assumed: {} rows are answered by undated policies, taken to be in force at all times", grouped(summary.undated));
         }
+        for (lent, &rows) in Lent::ALL.iter().zip(&summary.lent).filter(|(_, rows)| **rows > 0) {
+            let lender = match lent {
+                Lent::Scheme => "the other scheme",
+                Lent::Www => "the host with www. or without",
+                Lent::SchemeAndWww => "the other scheme and the host with www. or without",
+            };
+            say!(
+                "assumed: {} rows have no policy of their own origin and are answered by that of {lender} (--origin-fallback)",
+                grouped(rows)
+            );
+        }
         if summary.dated > 0 {
             say!("assumed: {} rows are answered by the newest snapshot of their origin", grouped(summary.dated));
         }
@@ -315,6 +326,7 @@ impl Report {
             "lookups": self.summary.lookups,
             "rows_undated": self.summary.undated,
             "rows_dated": self.summary.dated,
+            "rows_lent": Lent::ALL.iter().zip(self.summary.lent).map(|(lent, rows)| (lent.name().to_owned(), json!(rows))).collect::<Map<_, _>>(),
             "rows_escaped": self.escaped,
             "rows_malformed": self.remarks.iter().map(|remark| remark.malformed.rows).sum::<u64>(),
             "seconds": self.seconds,

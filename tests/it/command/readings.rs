@@ -279,3 +279,27 @@ fn lint_takes_its_time_from_the_size_of_the_file() {
         assert!(ran.out.len() < 8 * file.len().min(512_000), "file {number}: {} octets", ran.out.len());
     }
 }
+
+#[test]
+fn a_policy_may_be_lent_and_every_such_row_says_so() {
+    let place = Place::empty();
+    place.write("robots/https_www.example.com_443", "User-agent: *\nDisallow: /private/\n");
+    place.write("urls.txt", "http://example.com/private/a\nhttps://www.example.com/private/a\nhttps://example.com/\nhttp://example.org/\n");
+    let lent = |fallback: &str| {
+        let ran = place.run(&format!("eval robots urls.txt --agent A {fallback} -o - --output-format jsonl")).is(0);
+        ran.objects().iter().map(|object| (object["verdict"].clone(), object["origin_fallback"].clone())).collect::<Vec<_>>()
+    };
+    let pair = |verdict: &str, by: Option<&str>| (Value::from(verdict), by.map_or(Value::Null, Value::from));
+    let (unresolved, own) = (pair("unresolved", None), pair("disallow", None));
+    let both = [pair("disallow", Some("scheme,www")), own.clone(), pair("allow", Some("www")), unresolved.clone()];
+    assert_eq!(lent("--origin-fallback scheme,www"), both);
+    assert_eq!(lent("--origin-fallback www"), [unresolved.clone(), own.clone(), pair("allow", Some("www")), unresolved.clone()]);
+    assert_eq!(lent("--origin-fallback scheme"), [unresolved.clone(), own.clone(), unresolved.clone(), unresolved.clone()]);
+    assert_eq!(lent(""), [unresolved.clone(), own, unresolved.clone(), unresolved]);
+    let ran = place.run("eval robots urls.txt --agent A --origin-fallback scheme,www --summary-json sum.json -o -").is(0);
+    assert!(ran.text().contains("scheme,www http://example.com/private/a"), "{}", ran.text());
+    assert!(ran.err.contains("1 rows have no policy of their own origin and are answered by that of the host with www."), "{}", ran.err);
+    let summary = place.json("sum.json");
+    assert_eq!(summary["rows_lent"], serde_json::json!({ "scheme": 0, "www": 1, "scheme,www": 1 }));
+    place.run("eval robots urls.txt --agent A --origin-fallback port").fails(&["scheme, www"]);
+}
