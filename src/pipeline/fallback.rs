@@ -54,18 +54,25 @@ impl Fallback {
         if let Some(origin) = store.find(key)? {
             return Ok(Some((origin, None)));
         }
-        let scheme = || if self.scheme { other_scheme(key) } else { None };
-        let www = |key: &[u8]| if self.www { other_host(key) } else { None };
-        let lenders: [(Lent, &dyn Fn() -> Option<Vec<u8>>); 3] =
-            [(Lent::Scheme, &scheme), (Lent::Www, &|| www(key)), (Lent::SchemeAndWww, &|| www(&scheme()?))];
-        for (lent, key) in lenders {
-            if let Some(key) = key()
-                && let Some(origin) = store.find(&key)?
+        for lent in Lent::ALL {
+            if let Some(lender) = self.lender(lent, key)
+                && let Some(origin) = store.find(&lender)?
             {
                 return Ok(Some((origin, Some(lent))));
             }
         }
         Ok(None)
+    }
+
+    /// The key of an origin that may lend.
+    fn lender(self, lent: Lent, key: &[u8]) -> Option<Vec<u8>> {
+        let scheme = || if self.scheme { other_scheme(key) } else { None };
+        let www = |key: &[u8]| if self.www { other_host(key) } else { None };
+        match lent {
+            Lent::Scheme => scheme(),
+            Lent::Www => www(key),
+            Lent::SchemeAndWww => www(&scheme()?),
+        }
     }
 }
 
