@@ -22,9 +22,10 @@
 //!
 //! A needle that could not yet count for whoever stands in front is not looked for: its queue is due where it first could.
 //!
-//! A segment of one octet needs no queue. A map of where the octet stands tells the next place in one step, so a sequence moves through single
-//! octets at once, ahead of the scan, and in the order in which sequences lie in memory (`*a*b*a…` a quarter of a million times over: 2 ns a move instead of
-//! 100). Only where a longer segment follows, it waits until the scan has come to it, so that queues keep their order.
+//! A segment of one octet needs no queue. A table of where the octet stands tells the next place in one step, so a sequence moves through single
+//! octets at once, ahead of the scan. Each step waits for the one before, so four runs of octets are followed side by side (`*a*b*a…` a quarter of a
+//! million times over: 1.5 ns a move; 4 one run after another by a bitmap, 100 with queues). Only where a longer segment follows, it waits until the
+//! scan has come to it, so that queues keep their order.
 //!
 //! So the cost is that of reading the target, plus one for each rule that moves, and every rule moves through each of its segments at most once.
 
