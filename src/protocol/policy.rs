@@ -33,10 +33,8 @@ pub struct Policy {
     rules: Vec<RuleEntry>,
     records: Vec<RecordEntry>,
     findings: Vec<Finding>,
-    /// Values as written, one behind another.
+    /// Values as written, and behind each the patterns that are not spelled as it is.
     values: Vec<u8>,
-    /// Canonical patterns, one behind another.
-    patterns: Vec<u8>,
     read_len: usize,
     encoding: Encoding,
 }
@@ -367,9 +365,9 @@ impl Policy {
     pub fn usage_rules(&self, key: &UsageKey) -> Policy {
         let dialect = Dialect { form: self.dialect.form.without_exemption(), ..self.dialect };
         let (groups, agents, values) = (self.groups.clone(), self.agents.clone(), self.values.clone());
-        let (rules, records, findings, patterns) = Default::default();
+        let (rules, records, findings) = Default::default();
         let (read_len, encoding) = (self.read_len, self.encoding);
-        let mut policy = Policy { dialect, groups, agents, rules, records, findings, values, patterns, read_len, encoding };
+        let mut policy = Policy { dialect, groups, agents, rules, records, findings, values, read_len, encoding };
         for entry in self.records.iter().filter(|entry| entry.kind == RecordKind::ContentUsage) {
             let Some(record) = ContentUsage::parse(self.value(&entry.value)) else { continue };
             if let (Some(group), Some(preference)) = (entry.group, record.preference(key)) {
@@ -387,7 +385,7 @@ impl Policy {
     }
 
     fn push_usage_rule(&mut self, entry: &RecordEntry, group: u32, preference: Preference, path: Option<&[u8]>) {
-        let (line, allows, patterns, rules) = (entry.line, preference == Preference::No, &mut self.patterns, &mut self.rules);
+        let (line, allows, patterns, rules) = (entry.line, preference == Preference::No, &mut self.values, &mut self.rules);
         let value = entry.value.start..entry.value.start + path.map_or(0, <[u8]>::len) as u32;
         let mut push = |pattern: &[u8], specificity: usize| {
             let start = patterns.len() as u32;
@@ -495,7 +493,7 @@ impl<'p> Rule<'p> {
 
     /// The pattern as the dialect compares it (see [`rewrite`](super::rewrite)); empty when the rule matches nothing.
     pub fn pattern(&self) -> &'p [u8] {
-        &self.policy.patterns[self.entry.pattern.start as usize..self.entry.pattern.end as usize]
+        self.policy.value(&self.entry.pattern)
     }
 
     /// The octets of the pattern: of the rules that match, the one with the most decides (RFC 9309, section 2.2.2).
@@ -546,6 +544,11 @@ impl<'p> Record<'p> {
     }
 }
 
+/// Octets of a line of a file that is mostly rules.
+const USUAL_LINE_LEN: usize = 24;
+/// Lines for which room is made beforehand, at most: a page that stands in the place of a robots.txt has long text and no rules.
+const MAX_FORESEEN: usize = 512;
+
 /// The state of the one pass.
 struct Builder {
     policy: Policy,
@@ -559,11 +562,10 @@ impl Builder {
             dialect,
             groups: Vec::new(),
             agents: Vec::new(),
-            rules: Vec::new(),
+            rules: Vec::with_capacity((text.len() / USUAL_LINE_LEN).min(MAX_FORESEEN)),
             records: Vec::new(),
             findings: Vec::new(),
-            values: Vec::new(),
-            patterns: Vec::new(),
+            values: Vec::with_capacity(text.len().min(MAX_FORESEEN * USUAL_LINE_LEN)),
             read_len: text.read_len(),
             encoding: text.encoding(),
         };
@@ -686,18 +688,16 @@ impl Builder {
             return self.find(line, FindingCode::RuleBeforeGroup);
         };
         let kept = self.keep(value);
-        let Policy { dialect, rules, patterns, .. } = &mut self.policy;
+        let Policy { dialect, rules, values, .. } = &mut self.policy;
         let first = rules.len();
         let mut push = |pattern: &[u8]| {
-            let start = patterns.len() as u32;
-            patterns.extend_from_slice(pattern);
             let specificity = pattern.len() as u32;
-            let pattern = start..patterns.len() as u32;
+            let pattern = if pattern == value { kept.clone() } else { append(values, pattern) };
             rules.push(RuleEntry { line, group: group as u32, allows, value: kept.clone(), pattern, specificity });
         };
         (dialect.rewrite)(value, allows, &mut push);
         if rules.len() == first {
-            let end = patterns.len() as u32;
+            let end = kept.end;
             rules.push(RuleEntry { line, group: group as u32, allows, value: kept, pattern: end..end, specificity: 0 });
             self.find(line, FindingCode::MatchesNothing);
         }
@@ -714,10 +714,14 @@ impl Builder {
     }
 
     fn keep(&mut self, value: &[u8]) -> Range<u32> {
-        let start = self.policy.values.len() as u32;
-        self.policy.values.extend_from_slice(value);
-        start..self.policy.values.len() as u32
+        append(&mut self.policy.values, value)
     }
+}
+
+fn append(octets: &mut Vec<u8>, more: &[u8]) -> Range<u32> {
+    let start = octets.len() as u32;
+    octets.extend_from_slice(more);
+    start..octets.len() as u32
 }
 
 /// Whom Google's parser takes a user-agent line to name (`HandleUserAgent` and `ExtractUserAgent` of robots.cc).

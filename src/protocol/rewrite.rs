@@ -2,7 +2,7 @@
 //!
 //! What leaves here is compared octet by octet with canonical targets of the dialect's form, and the length of a pattern is its specificity.
 
-use crate::target::percent::{canonical_pattern, escape_value, push_escape};
+use crate::target::percent::{canonical_pattern, escape_value, is_plain, push_escape};
 use crate::target::quote::quoted_pattern;
 
 /// Calls back with each pattern that a rule's value stands for, and with none if it matches nothing. The flag says whether it is an allow rule.
@@ -10,7 +10,12 @@ pub type Rewrite = fn(&[u8], bool, &mut dyn FnMut(&[u8]));
 
 /// RFC 9309: the canonical pattern (see [`canonical_pattern`]).
 pub fn rfc9309(value: &[u8], _allows: bool, emit: &mut dyn FnMut(&[u8])) {
-    if matches!(value.first(), Some(b'/' | b'*')) {
+    if !matches!(value.first(), Some(b'/' | b'*')) {
+        return;
+    }
+    if is_plain(value) {
+        emit(value);
+    } else {
         let mut pattern = Vec::with_capacity(value.len());
         canonical_pattern(value, &mut pattern);
         emit(&pattern);

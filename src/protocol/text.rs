@@ -71,6 +71,11 @@ impl<'a> Text<'a> {
         &self.dialect
     }
 
+    /// Octets of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.octets.len()
+    }
+
     /// The lines, without their ends and what the dialect does not read of them.
     pub fn lines(&self) -> Lines<'_> {
         let Dialect { line_ends, line_limit, nul_ends_line, .. } = self.dialect;

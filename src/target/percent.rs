@@ -228,6 +228,12 @@ pub fn canonical_pattern(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Whether [`canonical_pattern`] gives `value` back as it is for want of anything to change: nothing is escaped in it, and nothing has to be.
+#[inline]
+pub(crate) fn is_plain(value: &[u8]) -> bool {
+    !value.iter().any(|&octet| NOT_IDENTITY.contains(octet))
+}
+
 /// A canonical pattern taken apart: what the matcher compares.
 ///
 /// ```

@@ -1,42 +1,63 @@
 //! One block: rules in rank order, and the automata over them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Options;
 use super::budget::Budget;
 use super::determinise::{Gated, Input, determinise};
-use super::hash::Map;
 use super::segments::{Segments, is_floating};
 use super::trie::{Trie, Value};
 use super::write::Writer;
+use super::{Options, Ranked};
 use crate::engine::program::{Constant, Detail, Rung, block as layout, segments as segment_layout, trie as trie_layout};
 use crate::target::form::TargetForm;
 use crate::target::percent::Parts;
 
-/// A rule of a block. Its rank is its place in the order of precedence, from 1.
-pub(super) struct BlockRule<'p> {
-    pub(super) pattern: &'p [u8],
-    pub(super) value: &'p [u8],
-    pub(super) allows: bool,
-    pub(super) group: u32,
+/// A rule taken apart.
+struct Shape<'p> {
+    /// What stands before the first star.
+    prefix: Cow<'p, [u8]>,
+    anchored: bool,
+    /// All of it, where there is a star.
+    parts: Option<Parts>,
 }
 
-/// Writes a block, into a writer that made room for its header.
-pub(super) fn build(rules: &[BlockRule<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget, out: &mut Writer) {
-    let parts: Vec<Parts> = rules.iter().map(|rule| form.parts(rule.pattern, rule.value)).collect();
+impl<'p> Shape<'p> {
+    fn of(rule: &Ranked<'p>, form: &TargetForm) -> Shape<'p> {
+        // Most patterns have neither stars nor escapes: they are their own prefix.
+        if memchr::memchr2(b'*', b'%', rule.pattern).is_none() {
+            let literal = rule.pattern.strip_suffix(b"$");
+            return Shape { prefix: Cow::Borrowed(literal.unwrap_or(rule.pattern)), anchored: literal.is_some(), parts: None };
+        }
+        let parts = form.parts(rule.pattern, rule.value);
+        let anchored = parts.anchored;
+        match parts.segments.is_empty() {
+            true => Shape { prefix: Cow::Owned(parts.prefix), anchored, parts: None },
+            false => Shape { prefix: Cow::Owned(Vec::new()), anchored, parts: Some(parts) },
+        }
+    }
+
+    fn has_segments(&self) -> bool {
+        self.parts.is_some()
+    }
+}
+
+/// Writes a block, into a writer that made room for its header. A rule's rank is its place, from 1.
+pub(super) fn build(rules: &[&Ranked<'_>], filtered: bool, form: &TargetForm, options: &Options, budget: &mut Budget, out: &mut Writer) {
+    let shapes: Vec<Shape> = rules.iter().map(|rule| Shape::of(rule, form)).collect();
     let levels = levels(rules);
     let mut segments = Segments::default();
-    for (rank, parts) in (1..).zip(&parts).filter(|(_, parts)| !parts.segments.is_empty()) {
-        segments.add(rank, parts);
+    for (rank, shape) in (1..).zip(&shapes) {
+        shape.parts.iter().for_each(|parts| segments.add(rank, parts));
     }
     segments.finish();
-    let trie = Trie::build(trie_entries(&parts, &segments, form), |sequence| segments.max(sequence));
-    let constant = constant(&parts, &levels);
+    let trie = Trie::build(trie_entries(&shapes, &segments, form), |sequence| segments.max(sequence));
+    let constant = constant(&shapes, &levels);
     let automaton = match options.rung {
         Some(Rung::Backstop | Rung::Constant) => None,
         _ if filtered => None,
         None if constant != Constant::Nothing => None,
-        _ => automaton(&parts, &segments, &trie, &levels, form, options.detail, budget),
+        _ => automaton(&shapes, &segments, &trie, &levels, form, options.detail, budget),
     };
     let rung = match (options.rung, &automaton) {
         (None | Some(Rung::Constant), _) if !filtered && constant != Constant::Nothing => Rung::Constant,
@@ -99,25 +120,25 @@ pub(super) fn values(levels: &[u32], detail: Detail) -> Vec<u32> {
 }
 
 /// The level of each rank from 1, the exemption of robots.txt last: a run of one verdict is a level, and level 0 allows.
-fn levels(rules: &[BlockRule<'_>]) -> Vec<u32> {
+fn levels(rules: &[&Ranked<'_>]) -> Vec<u32> {
     let mut level = 0;
-    let verdicts = rules.iter().map(|rule| rule.allows).chain([true]);
-    verdicts
-        .map(|allows| {
-            level += u32::from((level % 2 == 0) != allows);
-            level
-        })
-        .collect()
+    let mut levels = Vec::with_capacity(rules.len() + 1);
+    levels.extend(rules.iter().map(|rule| rule.allows).chain([true]).map(|allows| {
+        level += u32::from((level % 2 == 0) != allows);
+        level
+    }));
+    levels
 }
 
-fn trie_entries<'p>(parts: &'p [Parts], segments: &Segments<'p>, form: &TargetForm) -> Vec<(&'p [u8], Value)> {
-    let literals = (1..).zip(parts).filter(|(_, parts)| parts.segments.is_empty());
-    let mut entries: Vec<_> = literals
-        .map(|(rank, parts)| (&parts.prefix[..], if parts.anchored { Value::Anchored(rank) } else { Value::Match(rank) }))
-        .collect();
+fn trie_entries<'p>(shapes: &'p [Shape<'_>], segments: &Segments<'p>, form: &TargetForm) -> Vec<(&'p [u8], Value)> {
+    let literals = (1..).zip(shapes).filter(|(_, shape)| !shape.has_segments());
+    // Two more for robots.txt; of the others each is a rule or the gate of some.
+    let mut entries: Vec<(&[u8], Value)> = Vec::with_capacity(shapes.len() + 2);
+    entries
+        .extend(literals.map(|(rank, shape)| (&shape.prefix[..], if shape.anchored { Value::Anchored(rank) } else { Value::Match(rank) })));
     entries.extend(segments.gates().map(|(prefix, sequence)| (prefix, Value::Gate(sequence))));
     if form.robots_txt_exempt() {
-        let top = parts.len() as u32 + 1;
+        let top = shapes.len() as u32 + 1;
         entries.push((b"/robots.txt", Value::Anchored(top)));
         entries.push((b"/robots.txt?", Value::Match(top)));
     }
@@ -125,9 +146,9 @@ fn trie_entries<'p>(parts: &'p [Parts], segments: &Segments<'p>, form: &TargetFo
 }
 
 /// Whether every target but robots.txt has the same verdict, as far as the patterns show it.
-fn constant(parts: &[Parts], levels: &[u32]) -> Constant {
-    let top = parts.len().checked_sub(1).map_or(0, |last| levels[last]);
-    let all = (0..parts.len()).filter(|&index| matches_all(&parts[index])).map(|index| levels[index]).max().unwrap_or(0);
+fn constant(shapes: &[Shape<'_>], levels: &[u32]) -> Constant {
+    let top = shapes.len().checked_sub(1).map_or(0, |last| levels[last]);
+    let all = (0..shapes.len()).filter(|&index| matches_all(&shapes[index])).map(|index| levels[index]).max().unwrap_or(0);
     match (top, all == top) {
         (0, _) => Constant::Allows,
         (_, true) if top % 2 == 1 => Constant::Disallows,
@@ -136,12 +157,12 @@ fn constant(parts: &[Parts], levels: &[u32]) -> Constant {
     }
 }
 
-fn matches_all(parts: &Parts) -> bool {
-    parts.segments.is_empty() && !parts.anchored && matches!(&parts.prefix[..], b"" | b"/")
+fn matches_all(shape: &Shape<'_>) -> bool {
+    !shape.has_segments() && !shape.anchored && matches!(&shape.prefix[..], b"" | b"/")
 }
 
 fn automaton(
-    parts: &[Parts],
+    shapes: &[Shape<'_>],
     segments: &Segments<'_>,
     trie: &Trie,
     levels: &[u32],
@@ -149,11 +170,11 @@ fn automaton(
     detail: Detail,
     budget: &mut Budget,
 ) -> Option<Vec<u8>> {
-    let sequences: Map<&[u8], u32> = segments.gates().collect();
     let mut gated: BTreeMap<u32, Vec<Gated>> = BTreeMap::new();
-    let rules = (1..).zip(parts).filter(|(_, parts)| !parts.segments.is_empty() && !is_floating(&parts.prefix));
-    for (rank, parts) in rules {
-        gated.entry(sequences[&parts.prefix[..]]).or_default().push(Gated {
+    let rules = (1..).zip(shapes).filter_map(|(rank, shape)| Some((rank, shape.parts.as_ref()?)));
+    for (rank, parts) in rules.filter(|(_, parts)| !is_floating(&parts.prefix)) {
+        let Some(sequence) = segments.gate(&parts.prefix) else { continue };
+        gated.entry(sequence).or_default().push(Gated {
             rank,
             segments: parts.segments.iter().map(|segment| &segment.octets[..]).collect(),
             anchored: parts.anchored,

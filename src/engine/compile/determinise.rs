@@ -17,11 +17,13 @@
 use std::collections::BTreeMap;
 
 use super::budget::Budget;
-use super::hash::{Keyed, Map};
+use super::hash::Map;
+use super::lists::{EMPTY, Lists};
 use super::trie::Trie;
 use super::write::Writer;
 use crate::engine::program::dfa as layout;
 use crate::target::form::TargetForm;
+use crate::target::percent::OctetSet;
 
 /// A stretch that is shorter costs less as states.
 const MIN_CHAIN_LEN: usize = 3;
@@ -173,55 +175,8 @@ struct State {
     node: u32,
     offset: u32,
     best: u32,
-    /// Gated rules under way: a list of [`Lists`].
+    /// Gated rules under way: a sorted list of positions.
     items: u32,
-}
-
-/// Sorted lists of positions, each kept once and named by a number. The empty one is 0.
-struct Lists {
-    numbers: Vec<u32>,
-    /// Where each list ends, and the list of the same hash before it.
-    ends: Vec<usize>,
-    before: Vec<u32>,
-    /// The last list of each hash.
-    last: Map<u64, u32>,
-}
-
-const EMPTY: u32 = 0;
-
-impl Lists {
-    fn new() -> Lists {
-        Lists { numbers: Vec::new(), ends: vec![0], before: vec![UNKNOWN], last: Map::default() }
-    }
-
-    #[inline]
-    fn of(&self, list: u32) -> &[u32] {
-        match list {
-            EMPTY => &[],
-            list => &self.numbers[self.ends[list as usize - 1]..self.ends[list as usize]],
-        }
-    }
-
-    fn name(&mut self, items: &[u32]) -> u32 {
-        if items.is_empty() {
-            return EMPTY;
-        }
-        let next = self.ends.len() as u32;
-        let hash = std::hash::BuildHasher::hash_one(&Keyed::default(), items);
-        let last = self.last.get(&hash).copied().unwrap_or(UNKNOWN);
-        let mut list = last;
-        while list != UNKNOWN {
-            if self.of(list) == items {
-                return list;
-            }
-            list = self.before[list as usize];
-        }
-        self.last.insert(hash, next);
-        self.before.push(last);
-        self.numbers.extend_from_slice(items);
-        self.ends.push(self.numbers.len());
-        next
-    }
 }
 
 /// The octets on which a state does something of its own.
@@ -296,6 +251,8 @@ struct Determiniser<'a> {
     finals: Vec<u32>,
     slow: u32,
     chains: Vec<u8>,
+    /// Chains that follow one another, with their values.
+    following: Vec<(u32, (u32, u32))>,
 }
 
 impl<'a> Determiniser<'a> {
@@ -325,14 +282,15 @@ impl<'a> Determiniser<'a> {
             behind_escapes: Map::default(),
             stride,
             known: Map::default(),
-            lists: Lists::new(),
+            lists: Lists::default(),
             items: Vec::new(),
             pending: Vec::with_capacity(states),
             table: Vec::with_capacity(states * stride),
             specials: Vec::with_capacity(states),
             finals: vec![UNKNOWN; input.values.iter().max().map_or(1, |&most| most as usize + 1)],
             slow: UNKNOWN,
-            chains: Vec::new(),
+            chains: Vec::with_capacity(input.trie.labels.len()),
+            following: Vec::new(),
         })
     }
 
@@ -469,7 +427,6 @@ impl<'a> Determiniser<'a> {
     /// The reference of the state that is entered at a place of the trie, with the items in hand. Where it is a chain, so is all behind it, as long as
     /// chains follow one another.
     fn arrive(&mut self, mut node: u32, mut offset: u32, mut best: u32) -> u32 {
-        let mut chains = Vec::new();
         let mut reference = loop {
             let state = match self.settled(node, offset, best) {
                 Ok(state) => state,
@@ -478,11 +435,11 @@ impl<'a> Determiniser<'a> {
             let Some((behind, chain)) = self.chain(&state) else {
                 break self.reference(state);
             };
-            chains.push((state.best, chain));
+            self.following.push((state.best, chain));
             (node, offset, best) = (behind.0, behind.1, state.best);
             self.items.clear();
         };
-        for (value, chain) in chains.into_iter().rev() {
+        while let Some((value, chain)) = self.following.pop() {
             self.specials.push(SpecialState { kind: layout::KIND_CHAIN, value, chain, next: reference });
             reference = SPECIAL | (self.specials.len() as u32 - 1);
         }
@@ -521,9 +478,11 @@ impl<'a> Determiniser<'a> {
                 (node, offset) = (NOWHERE, 0);
             }
         }
-        self.items.retain(|&item| self.positions.at(item).value > best);
-        self.items.sort_unstable();
-        self.items.dedup();
+        if !self.items.is_empty() {
+            self.items.retain(|&item| self.positions.at(item).value > best);
+            self.items.sort_unstable();
+            self.items.dedup();
+        }
         if node == NOWHERE && self.items.is_empty() {
             return Err(self.final_state(best));
         }
@@ -620,24 +579,25 @@ impl<'a> Determiniser<'a> {
 
 /// Classes of octets that the automaton does not tell apart, those of them that stand for escapes, and how many there are.
 fn classes(input: &Input<'_>, positions: &Positions) -> Option<([u8; 256], Vec<Escape>, usize)> {
-    let mut named = [false; 256];
-    for &octet in input.trie.labels.iter().chain(positions.0.iter().filter_map(|position| position.wants.as_ref())) {
-        named[usize::from(octet)] = true;
-    }
-    let mut classes = [layout::CLASS_OTHER; 256];
+    let mut named = Octets::default();
+    input.trie.labels.iter().for_each(|&octet| named.insert(octet));
+    positions.0.iter().filter_map(|position| position.wants).for_each(|octet| named.insert(octet));
+    let not_identity = input.form.not_identity();
+    let class = |octet: usize| if not_identity.contains(octet as u8) { layout::CLASS_SLOW } else { layout::CLASS_OTHER };
+    let mut classes: [u8; 256] = std::array::from_fn(class);
+    classes[usize::from(b'#')] = layout::CLASS_END;
     let mut next = layout::CLASS_OTHER + 1;
-    for octet in 0..=255u8 {
+    for octet in named.iter() {
         let class = &mut classes[usize::from(octet)];
-        if octet == b'#' {
-            *class = layout::CLASS_END;
-        } else if input.form.not_identity().contains(octet) {
-            *class = layout::CLASS_SLOW;
-        } else if named[usize::from(octet)] {
+        if *class == layout::CLASS_OTHER {
             *class = next;
             next = next.checked_add(1)?;
         }
     }
     let mut escapes: Vec<Escape> = Vec::new();
+    if *input.form.always_escaped() == OctetSet::new() {
+        return Some((classes, escapes, usize::from(next)));
+    }
     for octet in (0..=255u8).filter(|&octet| input.form.always_escaped().contains(octet)) {
         let digits = [octet >> 4, octet & 15].map(|digit| b"0123456789ABCDEF"[usize::from(digit)]);
         let told_apart = |digits: [u8; 2]| digits.map(|digit| classes[usize::from(digit)]);

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub(super) type Map<K, V> = HashMap<K, V, Keyed>;
 
 /// Makes hashers with the numbers of the process.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Keyed {
     start: u64,
     factor: u64,

@@ -30,6 +30,7 @@ mod block;
 mod budget;
 mod determinise;
 mod hash;
+mod lists;
 mod ranks;
 mod segments;
 mod tables;
@@ -37,6 +38,7 @@ mod trie;
 mod write;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::program::block::WORDS as BLOCK_WORDS;
 use super::program::{Detail, HEADER_LEN, Rung};
@@ -44,9 +46,9 @@ use crate::protocol::agent::LineToken;
 use crate::protocol::policy::{Group, Policy};
 use crate::target::form::{AgentComparison, TargetForm};
 
-use block::BlockRule;
 use budget::Budget;
 use hash::Map;
+use lists::Lists;
 use tables::{SetEntry, Tables};
 use write::Writer;
 
@@ -117,73 +119,84 @@ pub fn compile(policy: &Policy, options: &Options) -> Vec<u8> {
 
 /// Which groups name whom.
 pub(super) struct Bindings {
-    /// Tokens in lower case with the index of their groups: in octet order, or where agents are compared by containment in file order, `*` among
-    /// them.
-    tokens: Vec<(Vec<u8>, u32)>,
+    /// Tokens in lower case, one behind another.
+    octets: Vec<u8>,
+    /// Tokens with the index of their groups: in octet order, or where agents are compared by containment in file order, `*` among them.
+    tokens: Vec<(Range<usize>, u32)>,
     star: Option<u32>,
     /// Distinct lists of groups, each in file order.
-    sets: Vec<Vec<u32>>,
+    sets: Lists,
+}
+
+/// A token where it is named, and its group.
+struct Named {
+    token: Range<usize>,
+    group: u32,
 }
 
 impl Bindings {
     pub(super) fn of(policy: &Policy) -> Bindings {
-        let in_file_order = policy.dialect().form.agents() == AgentComparison::Contained;
-        let mut indices: Map<Vec<u8>, usize> = Map::default();
-        let mut named: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
-        for (index, group) in policy.groups().enumerate() {
-            for agent in group.agents() {
-                let token = match agent.token() {
-                    Some(LineToken::Star) => b"*".to_vec(),
-                    Some(LineToken::Product(token)) => token.to_ascii_lowercase(),
-                    None => continue,
-                };
-                let place = *indices.entry(token).or_insert_with_key(|token| {
-                    named.push((token.clone(), Vec::new()));
-                    named.len() - 1
-                });
-                let list = &mut named[place].1;
-                if list.last() != Some(&(index as u32)) {
-                    list.push(index as u32);
-                }
-            }
+        let (octets, named) = named(policy);
+        // Where each token is named, first to last: a stable sort keeps the order of the file.
+        let token = |place: &u32| &octets[named[*place as usize].token.clone()];
+        let mut places: Vec<u32> = (0..named.len() as u32).collect();
+        places.sort_by(|a, b| token(a).cmp(token(b)));
+        let mut runs: Vec<&[u32]> = places.chunk_by(|a, b| token(a) == token(b)).collect();
+        let star = runs.iter().position(|run| token(&run[0]) == b"*");
+        let star_run = star.map(|at| if in_file_order(policy) { runs[at] } else { runs.remove(at) });
+        if in_file_order(policy) {
+            runs.sort_unstable_by_key(|run| run[0]);
         }
-        let mut sets = SetInterner::default();
-        let star = indices.get(&b"*"[..]).map(|&place| sets.index(named[place].1.clone()));
-        if !in_file_order {
-            named.retain(|(token, _)| token != b"*");
-            named.sort_unstable();
-        }
-        let tokens = named.into_iter().map(|(token, groups)| (token, sets.index(groups))).collect();
-        Bindings { tokens, star, sets: sets.sets }
+        let (mut sets, mut groups) = (Lists::default(), Vec::new());
+        let mut set = |run: &[u32]| {
+            groups.clear();
+            groups.extend(run.iter().map(|&place| named[place as usize].group));
+            groups.dedup();
+            sets.name(&groups) - 1
+        };
+        let star = star_run.map(&mut set);
+        let tokens = runs.into_iter().map(|run| (named[run[0] as usize].token.clone(), set(run))).collect();
+        Bindings { octets, tokens, star, sets }
     }
 
     /// The groups of each rule set, by its number in the program.
     pub(super) fn into_sets(self) -> Vec<Vec<u32>> {
-        self.sets
+        (0..self.sets.len()).map(|index| self.groups(index).to_vec()).collect()
+    }
+
+    fn groups(&self, set: usize) -> &[u32] {
+        self.sets.of(set as u32 + 1)
     }
 
     /// The sets with the fewest rules first, so that a budget serves as many as it can.
-    fn in_order_of_size(&self, policy: &Policy) -> Vec<(usize, &[u32])> {
-        let sizes: Vec<usize> = policy.groups().map(|group| group.rules().len()).collect();
-        let mut order: Vec<_> = self.sets.iter().map(Vec::as_slice).enumerate().collect();
-        order.sort_by_cached_key(|(_, groups)| groups.iter().map(|&group| sizes[group as usize]).sum::<usize>());
-        order
+    fn in_order_of_size(&self, policy: &Policy) -> impl Iterator<Item = (usize, &[u32])> {
+        let size = |index: usize| self.groups(index).iter().map(|&group| policy.group(group).rules().len()).sum::<usize>();
+        let mut order: Vec<(usize, usize)> = (0..self.sets.len()).map(|index| (size(index), index)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, index)| (index, self.groups(index)))
     }
 }
 
-#[derive(Default)]
-struct SetInterner {
-    sets: Vec<Vec<u32>>,
-    indices: Map<Vec<u32>, u32>,
+fn in_file_order(policy: &Policy) -> bool {
+    policy.dialect().form.agents() == AgentComparison::Contained
 }
 
-impl SetInterner {
-    fn index(&mut self, groups: Vec<u32>) -> u32 {
-        *self.indices.entry(groups).or_insert_with_key(|groups| {
-            self.sets.push(groups.clone());
-            self.sets.len() as u32 - 1
-        })
+/// Every token that is named, in file order, in octets of their own.
+fn named(policy: &Policy) -> (Vec<u8>, Vec<Named>) {
+    let mut octets = Vec::with_capacity(16 * policy.groups().len());
+    let mut named = Vec::with_capacity(policy.groups().len());
+    for (group, entry) in (0..).zip(policy.groups()) {
+        for agent in entry.agents() {
+            let start = octets.len();
+            match agent.token() {
+                Some(LineToken::Star) => octets.push(b'*'),
+                Some(LineToken::Product(token)) => octets.extend(token.iter().map(u8::to_ascii_lowercase)),
+                None => continue,
+            }
+            named.push(Named { token: start..octets.len(), group });
+        }
     }
+    (octets, named)
 }
 
 /// A rule that can match, with what ranks it.
@@ -202,40 +215,49 @@ struct Ranked<'p> {
 
 /// The rules of a policy by id; those that match nothing are left out.
 fn ranked_rules(policy: &Policy) -> Vec<Option<Ranked<'_>>> {
-    let form = policy.dialect().form;
-    let mut spellings: Map<Spelling<'_>, u32> = Map::with_capacity_and_hasher(policy.rules().len(), hash::Keyed::default());
-    let mut rules: Vec<Option<Ranked>> = policy
-        .rules()
-        .enumerate()
-        .map(|(id, rule)| {
-            let pattern = rule.pattern();
-            let next = spellings.len() as u32;
-            (!pattern.is_empty()).then(|| Ranked {
-                id: id as u32,
-                group: rule.group(),
-                allows: rule.allows(),
-                pattern,
-                value: rule.value(),
-                specificity: rule.specificity(),
-                order: 0,
-                spelling: *spellings.entry(spelling(form, pattern, rule.value())).or_insert(next),
-            })
-        })
-        .collect();
-    let mut order: Vec<&mut Ranked> = rules.iter_mut().flatten().collect();
+    let mut rules: Vec<Option<Ranked>> = Vec::with_capacity(policy.rules().len());
+    rules.extend((0..).zip(policy.rules()).map(|(id, rule)| {
+        let pattern = rule.pattern();
+        let (group, allows, value, specificity) = (rule.group(), rule.allows(), rule.value(), rule.specificity());
+        (!pattern.is_empty()).then_some(Ranked { id, group, allows, pattern, value, specificity, order: 0, spelling: 0 })
+    }));
+    let mut order: Vec<&mut Ranked> = Vec::with_capacity(rules.len());
+    order.extend(rules.iter_mut().flatten());
     // Of rules equal in specificity and verdict, the first in the file is reported, so it ranks above the others.
     order.sort_unstable_by_key(|rule| (rule.specificity, rule.allows, std::cmp::Reverse(rule.id)));
-    for (place, rule) in order.into_iter().enumerate() {
-        rule.order = place as u32;
+    for (place, rule) in (0..).zip(&mut order) {
+        (rule.order, rule.spelling) = (place, place);
     }
+    // Rules that match the same are equally specific: the one that ranks lowest gives the number to all.
+    let form = policy.dialect().form;
+    order.chunk_by_mut(|a, b| a.specificity == b.specificity).for_each(|run| unite_spellings(run, form));
     rules
+}
+
+/// So many rules are held to each other as fast as they are hashed.
+const FEW: usize = 8;
+
+/// Gives rules that match the same the number of the first.
+fn unite_spellings(rules: &mut [&mut Ranked<'_>], form: &TargetForm) {
+    if rules.len() > FEW {
+        let mut spellings: Map<Spelling<'_>, u32> = Map::with_capacity_and_hasher(rules.len(), hash::Keyed::default());
+        rules.iter_mut().for_each(|rule| rule.spelling = *spellings.entry(spelling(form, rule)).or_insert(rule.spelling));
+        return;
+    }
+    for at in 1..rules.len() {
+        let (before, rule) = (&rules[..at], &rules[at]);
+        let is_same = |other: &&&mut Ranked| other.pattern == rule.pattern && spelling(form, other) == spelling(form, rule);
+        if let Some(same) = before.iter().find(is_same).map(|other| other.spelling) {
+            rules[at].spelling = same;
+        }
+    }
 }
 
 /// What decides what a rule matches: its pattern, and its value where a stretch has two spellings.
 type Spelling<'p> = (&'p [u8], Option<&'p [u8]>);
 
-fn spelling<'p>(form: &TargetForm, pattern: &'p [u8], value: &'p [u8]) -> Spelling<'p> {
-    (pattern, form.has_two_spellings(pattern).then_some(value))
+fn spelling<'p>(form: &TargetForm, rule: &Ranked<'p>) -> Spelling<'p> {
+    (rule.pattern, form.has_two_spellings(rule.pattern).then_some(rule.value))
 }
 
 struct ProgramBuilder<'p> {
@@ -281,31 +303,35 @@ impl<'p> ProgramBuilder<'p> {
     }
 
     fn add_set(&mut self, index: usize, groups: &'p [u32]) {
-        let ranges: Vec<_> = groups.iter().map(|&group| self.policy.group(group).rule_range()).collect();
         let cost: usize = groups.iter().map(|&group| self.group_costs[group as usize]).sum();
         self.sets[index] = if cost <= self.budget.octets {
             self.budget.octets -= cost;
-            self.merged(ranges.into_iter().flatten())
+            self.merged(groups)
         } else {
             self.filtered(groups)
         };
     }
 
-    fn merged(&mut self, ids: impl Iterator<Item = u32>) -> SetEntry<'p> {
-        let mut rules: Vec<&Ranked> = ids.filter_map(|id| self.ranked[id as usize].as_ref()).collect();
+    fn merged(&mut self, groups: &[u32]) -> SetEntry<'p> {
+        let ranges = groups.iter().map(|&group| self.policy.group(group).rule_range());
+        let mut rules: Vec<&Ranked> = Vec::with_capacity(ranges.clone().map(|range| range.len()).sum());
+        rules.extend(ranges.flatten().filter_map(|id| self.ranked[id as usize].as_ref()));
         rules.sort_unstable_by_key(|rule| rule.order);
         self.leave_out_dead(&mut rules);
-        let key: Vec<u32> = rules.iter().map(|rule| rule.spelling << 1 | u32::from(rule.allows)).collect();
         let map = rules.iter().map(|rule| rule.id).collect();
-        let block = match self.interned.get(&key) {
-            Some(&block) => block,
-            None => {
-                let block = self.add_block(&rules, false);
-                self.interned.insert(key, block);
-                block
-            }
-        };
+        let block = if self.sets.len() == 1 { self.add_block(&rules, false) } else { self.interned_block(&rules) };
         SetEntry { block, map, filter: Cow::Borrowed(&[]) }
+    }
+
+    /// The block of these rules, in rank order, which is added if none like it was.
+    fn interned_block(&mut self, rules: &[&Ranked<'p>]) -> u32 {
+        let key: Vec<u32> = rules.iter().map(|rule| rule.spelling << 1 | u32::from(rule.allows)).collect();
+        if let Some(&block) = self.interned.get(&key) {
+            return block;
+        }
+        let block = self.add_block(rules, false);
+        self.interned.insert(key, block);
+        block
     }
 
     /// Leaves out the rules that never decide because an equal pattern ranks above: `rules` is in rank order.
@@ -328,13 +354,9 @@ impl<'p> ProgramBuilder<'p> {
     }
 
     fn add_block(&mut self, rules: &[&Ranked<'p>], filtered: bool) -> u32 {
-        let rules: Vec<BlockRule> = rules
-            .iter()
-            .map(|rule| BlockRule { pattern: rule.pattern, value: rule.value, allows: rule.allows, group: rule.group })
-            .collect();
         let Self { policy, options, budget, out, .. } = self;
         let form = policy.dialect().form;
-        self.blocks.push(out.section(BLOCK_WORDS, |out| block::build(&rules, filtered, form, options, budget, out)));
+        self.blocks.push(out.section(BLOCK_WORDS, |out| block::build(rules, filtered, form, options, budget, out)));
         self.blocks.len() as u32 - 1
     }
 
@@ -345,7 +367,7 @@ impl<'p> ProgramBuilder<'p> {
             rule_count: self.policy.rules().len() as u32,
             group_count: self.policy.groups().len() as u32,
             star: bindings.star,
-            tokens: bindings.tokens.iter().map(|(token, set)| (&token[..], *set)).collect(),
+            tokens: bindings.tokens.iter().map(|(token, set)| (&bindings.octets[token.clone()], *set)).collect(),
             sets: self.sets,
             shared_map: self.shared.map(|(_, map)| map),
         };

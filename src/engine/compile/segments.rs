@@ -206,6 +206,11 @@ impl<'p> Segments<'p> {
         self.roots.iter().filter(|(prefix, _)| !is_floating(prefix)).map(|(&prefix, &root)| (prefix, root))
     }
 
+    /// The sequence of the rules with that prefix.
+    pub(super) fn gate(&self, prefix: &[u8]) -> Option<u32> {
+        self.roots.get(prefix).copied()
+    }
+
     pub(super) fn max(&self, sequence: u32) -> u32 {
         self.sequences[sequence as usize].max
     }

@@ -1,6 +1,5 @@
 //! The radix trie of all that is tied to the start of a target: literal rules, and the literal prefixes of the others.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::write::Writer;
@@ -31,6 +30,12 @@ pub(super) struct Node {
     pub(super) max: u32,
 }
 
+impl Node {
+    fn has_list(&self) -> bool {
+        !self.matches.is_empty() || !self.anchored.is_empty() || self.gate.is_some()
+    }
+}
+
 /// Nodes in order of depth, so that a node's children lie side by side behind it, in the order of their first octets.
 #[derive(Debug)]
 pub(super) struct Trie {
@@ -43,9 +48,18 @@ impl Trie {
     /// Builds the trie in time linear in the octets of `entries`, after sorting them. `gate_max` tells the highest rank behind a gate.
     pub(super) fn build(mut entries: Vec<(&[u8], Value)>, gate_max: impl Fn(u32) -> u32) -> Trie {
         entries.sort_unstable();
-        let mut trie = Trie { nodes: vec![Node::default()], labels: Vec::new(), ranks: Vec::with_capacity(entries.len()) };
-        let mut pending = VecDeque::from([(0, 0..entries.len(), 0)]);
-        while let Some((node, range, depth)) = pending.pop_front() {
+        let most_nodes = entries.len() * 2 + 1;
+        let mut trie = Trie {
+            nodes: Vec::with_capacity(most_nodes),
+            labels: Vec::with_capacity(entries.iter().map(|(octets, _)| octets.len()).sum()),
+            ranks: Vec::with_capacity(entries.len()),
+        };
+        trie.nodes.push(Node::default());
+        // The entries of each node, and how many octets lead to it.
+        let mut pending = Vec::with_capacity(most_nodes);
+        pending.push((0..entries.len(), 0));
+        let mut node = 0;
+        while let Some((range, depth)) = pending.get(node).cloned() {
             let own = entries[range.clone()].partition_point(|(octets, _)| octets.len() == depth);
             trie.place(node, &entries[range.start..range.start + own]);
             trie.nodes[node].first_child = trie.nodes.len() as u32;
@@ -53,11 +67,12 @@ impl Trie {
             while start < range.end {
                 let octet = entries[start].0[depth];
                 let end = start + entries[start..range.end].partition_point(|(octets, _)| octets[depth] == octet);
-                let (child, deeper) = trie.add_child(&entries[start].0[depth..], &entries[end - 1].0[depth..]);
-                pending.push_back((child, start..end, depth + deeper));
+                let deeper = trie.add_child(&entries[start].0[depth..], &entries[end - 1].0[depth..]);
+                pending.push((start..end, depth + deeper));
                 start = end;
             }
             trie.nodes[node].child_count = trie.nodes.len() as u32 - trie.nodes[node].first_child;
+            node += 1;
         }
         trie.set_maxima(gate_max);
         trie
@@ -76,13 +91,13 @@ impl Trie {
         node.gate = entries.iter().find_map(|&(_, value)| if let Value::Gate(sequence) = value { Some(sequence) } else { None });
     }
 
-    /// Adds a node whose label is what the first and the last of its sorted entries share.
-    fn add_child(&mut self, first: &[u8], last: &[u8]) -> (usize, usize) {
+    /// Adds a node whose label is what the first and the last of its sorted entries share; gives its length.
+    fn add_child(&mut self, first: &[u8], last: &[u8]) -> usize {
         let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
         let start = self.labels.len();
         self.labels.extend_from_slice(&first[..shared]);
         self.nodes.push(Node { label: start..start + shared, ..Node::default() });
-        (self.nodes.len() - 1, shared)
+        shared
     }
 
     fn set_maxima(&mut self, gate_max: impl Fn(u32) -> u32) {
@@ -117,7 +132,8 @@ impl Trie {
     /// Writes the section, into a writer that made room for its header.
     pub(super) fn write(&self, out: &mut Writer) {
         let nodes = out.reserve(self.nodes.len() * layout::NODE_WORDS);
-        let mut lists = Vec::new();
+        let listed = self.nodes.iter().filter(|node| node.has_list()).count();
+        let mut lists = Vec::with_capacity(self.ranks.len() + listed * layout::LIST_HEAD);
         for (index, node) in self.nodes.iter().enumerate() {
             let label = [node.label.start as u32, node.label.len() as u32];
             let children = [if node.child_count > 0 { node.first_child } else { 0 }, node.child_count];
@@ -127,8 +143,7 @@ impl Trie {
             out.set_all(at + layout::NODE_LIST, &[self.write_list(node, &mut lists), node.max]);
         }
         let lists_at = out.words(&lists);
-        let firsts: Vec<u8> = (0..self.nodes.len()).map(|node| self.label(node).first().copied().unwrap_or(0)).collect();
-        let firsts_at = out.octets(&firsts);
+        let firsts_at = out.octets_of((0..self.nodes.len()).map(|node| self.label(node).first().copied().unwrap_or(0)));
         let labels_at = out.octets(&self.labels);
         out.set_all(layout::NODE_COUNT, &[self.nodes.len() as u32, (nodes * 4) as u32]);
         out.set(layout::FIRSTS, firsts_at);
@@ -138,7 +153,7 @@ impl Trie {
 
     /// Appends a node's list, if it needs one; gives the list's index plus one.
     fn write_list(&self, node: &Node, lists: &mut Vec<u32>) -> u32 {
-        if node.matches.is_empty() && node.anchored.is_empty() && node.gate.is_none() {
+        if !node.has_list() {
             return 0;
         }
         let index = lists.len() as u32 + 1;

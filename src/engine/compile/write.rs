@@ -91,6 +91,13 @@ impl Writer {
         offset
     }
 
+    /// Appends octets as they come; gives their offset.
+    pub(super) fn octets_of(&mut self, octets: impl Iterator<Item = u8>) -> u32 {
+        let offset = self.offset();
+        self.octets.extend(octets);
+        offset
+    }
+
     /// Appends octets; gives their offset.
     pub(super) fn octets(&mut self, octets: &[u8]) -> u32 {
         let offset = self.offset();

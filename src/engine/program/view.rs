@@ -70,8 +70,14 @@ impl<'a> TrieView<'a> {
     #[inline(always)]
     pub(crate) fn child(&self, node: &TrieNode, octet: u8) -> Option<usize> {
         let firsts = self.firsts.get(node.first_child..)?.get(..node.child_count)?;
-        firsts.iter().position(|&first| first == octet).map(|at| node.first_child + at)
+        place_of(octet, firsts).map(|at| node.first_child + at)
     }
+}
+
+/// The place of an octet among a few, or among many: a loop over those would end where no processor foresees it.
+#[inline(always)]
+fn place_of(octet: u8, octets: &[u8]) -> Option<usize> {
+    if octets.len() <= 8 { octets.iter().position(|&other| other == octet) } else { memchr::memchr(octet, octets) }
 }
 
 /// The segment automaton and the tree of segment sequences.
@@ -188,7 +194,7 @@ impl<'a> SegmentsView<'a> {
     #[inline(always)]
     pub(crate) fn child(&self, state: &State, octet: u8) -> Option<usize> {
         let octets = self.octets.get(state.first_child..)?.get(..state.child_count)?;
-        octets.iter().position(|&into| into == octet).map(|at| state.first_child + at)
+        place_of(octet, octets).map(|at| state.first_child + at)
     }
 
     /// The octet that leads into a state.
