@@ -9,7 +9,7 @@
 //! ```
 
 use super::floating::{Floating, Hits, Rule, floating_rules};
-use super::kernel::{Automaton, Kernel, Of, StateId};
+use super::kernel::{Automaton, Kernel, Of, Row, StateId};
 use super::waves::{CHUNK, Lists, MARGIN, walk};
 use super::{Matcher, Scratch};
 use crate::engine::program::view::Step;
@@ -67,7 +67,7 @@ pub(crate) struct Member<'a, 'p> {
 #[derive(Debug, Default)]
 pub(crate) struct BlockScratch {
     narrow: Vec<[u16; CHUNK]>,
-    wide: Vec<[u32; CHUNK]>,
+    wide: Vec<[Row; CHUNK]>,
     lists: Lists,
     hits: Hits,
     one_by_one: Vec<Vec<u16>>,
