@@ -101,7 +101,9 @@ impl Group {
         while next != NONE {
             let run = &runs[next as usize];
             let rows = run.first as usize..(run.first + run.count) as usize;
-            self.rows.extend(run.first..run.first + run.count);
+            // Of one run the first row tells all.
+            let count = if first == next && run.next == NONE { 1 } else { run.count };
+            self.rows.extend(run.first..run.first + count);
             self.starts.push(lines.start(rows.start) + target_at);
             let ends = lines.ends(rows);
             self.starts.extend(ends[..ends.len() - 1].iter().map(|end| end + 1 + target_at));
@@ -278,17 +280,18 @@ impl<'s> Worker<'s> {
         group.gather(lines, &runs[..], first, target_at);
         place.begin();
         let targets = Targets { octets, starts: &group.starts, ends: &group.ends };
-        if group.rows.len() < evaluator.blocks.min_rows() {
-            for (index, &row) in group.rows.iter().enumerate() {
-                place.verdict_raw(evaluator.readings[0].form, targets.raw(index), buffers, columns, row as usize);
+        let count = group.starts.len();
+        let rows = if first == last { RowsOf::From(group.rows[0] as usize) } else { RowsOf::Each(&group.rows) };
+        if count < evaluator.blocks.min_rows() {
+            for index in 0..count {
+                place.verdict_raw(evaluator.readings[0].form, targets.raw(index), buffers, columns, rows.row(index));
             }
         } else {
-            let rows = if first == last { RowsOf::From(group.rows[0] as usize) } else { RowsOf::Each(&group.rows) };
             place.verdicts_of(evaluator, targets, buffers, columns, rows);
         }
         summary.lookups += group.runs;
-        place.count_time(summary, group.rows.len() as u64);
-        place.count_run(&mut summary.agents.iter_mut(), group.rows.len() as u64);
+        place.count_time(summary, count as u64);
+        place.count_run(&mut summary.agents.iter_mut(), count as u64);
     }
 
     fn decide_rows(&mut self, evaluator: &Evaluator<'s>, decided: &mut Decided<'s>) {
