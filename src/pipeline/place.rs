@@ -60,7 +60,7 @@ pub(super) enum RowsOf<'r> {
 }
 
 impl RowsOf<'_> {
-    fn row(&self, index: usize) -> usize {
+    pub(super) fn row(&self, index: usize) -> usize {
         match self {
             RowsOf::From(first) => first + index,
             RowsOf::Each(rows) => rows[index] as usize,

@@ -83,7 +83,9 @@ impl Group {
             let run = &runs[next as usize];
             let rows = run.first as usize..(run.first + run.count) as usize;
             let target_at = target_at(run);
-            self.rows.extend(run.first..run.first + run.count);
+            // Of one run the first row tells all.
+            let count = if first == next && run.next == NONE { 1 } else { run.count };
+            self.rows.extend(run.first..run.first + count);
             self.starts.push(lines.start(rows.start) + target_at);
             let ends = lines.ends(rows);
             self.starts.extend(ends[..ends.len() - 1].iter().map(|end| end + 1 + target_at));
@@ -358,12 +360,12 @@ impl<'s> Waiting<'_, 's> {
         group.gather(lines, runs, first, target_at);
         place.begin();
         let targets = Targets { octets, starts: &group.starts, ends: &group.ends };
-        if group.rows.len() < evaluator.blocks.min_rows() || !place.has_origin {
-            for (index, &row) in group.rows.iter().enumerate() {
-                place.verdict_raw(form, targets.raw(index), buffers, columns, row as usize);
+        let rows = if group.runs == 1 { RowsOf::From(group.rows[0] as usize) } else { RowsOf::Each(&group.rows) };
+        if group.starts.len() < evaluator.blocks.min_rows() || !place.has_origin {
+            for index in 0..group.starts.len() {
+                place.verdict_raw(form, targets.raw(index), buffers, columns, rows.row(index));
             }
         } else {
-            let rows = if group.runs == 1 { RowsOf::From(group.rows[0] as usize) } else { RowsOf::Each(&group.rows) };
             place.verdicts_of(evaluator, targets, buffers, columns, rows);
         }
         group.runs

@@ -2,17 +2,20 @@
 //!
 //! ```text
 //!   rows ──▶ walk (waves) ──▶ parity of the state ──▶ bits
-//!              │ slow                  ▲
-//!              ├──▶ one by one ────────┤
-//!              └──▶ floating: fingerprints over the block ──▶ hits ──▶ levels raised
+//!     ▲        │ slow                  ▲
+//!     │        ├──▶ one by one ────────┤
+//!     │        └──▶ floating: fingerprints over the block ──▶ hits ──▶ levels raised
+//!     └── canonical copies of rows with octets on which canonicalising is not the identity
 //! ```
 
 use super::floating::{Floating, Hits, Rule, floating_rules};
-use super::kernel::{Automaton, Kernel, Of, StateId};
+use super::kernel::{Automaton, Kernel, Of, Row, StateId};
 use super::waves::{CHUNK, Lists, MARGIN, walk};
 use super::{Matcher, Scratch};
-use crate::engine::program::{Corrupt, Detail};
+use crate::engine::program::view::Step;
+use crate::engine::program::{Corrupt, Detail, segments};
 use crate::engine::scan::{Isa, Task, Vector};
+use crate::target::form::TargetForm;
 
 /// Rows of one place: where each target begins and where the row ends.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +48,8 @@ pub(crate) struct Prepared {
     /// Its floating rules, with states for levels, and the search for them.
     rules: Vec<Rule>,
     floating: Option<Floating>,
+    /// What may stand for the `%` of a canonical target, since no rule names the one or the other.
+    stand_in: Option<u8>,
 }
 
 /// The search for the floating rules of several rule sets at once.
@@ -62,10 +67,54 @@ pub(crate) struct Member<'a, 'p> {
 #[derive(Debug, Default)]
 pub(crate) struct BlockScratch {
     narrow: Vec<[u16; CHUNK]>,
-    wide: Vec<[u32; CHUNK]>,
+    wide: Vec<[Row; CHUNK]>,
     lists: Lists,
     hits: Hits,
     one_by_one: Vec<Vec<u16>>,
+    copies: Vec<Copies>,
+}
+
+/// Canonical targets of rows, with something for each `%` that the automaton can read.
+#[derive(Debug, Default)]
+struct Copies {
+    rows: Vec<u32>,
+    octets: Vec<u8>,
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Copies {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.octets.clear();
+        self.starts.clear();
+        self.ends.clear();
+    }
+
+    /// Adds the copy of a row, if there can be one.
+    fn add(&mut self, row: u32, raw: &[u8], form: &TargetForm, stand_in: u8, buffer: &mut Vec<u8>) -> bool {
+        let (Ok(start), canonical) = (u32::try_from(self.octets.len()), form.canonical(raw, buffer)) else { return false };
+        let Ok(end) = u32::try_from(self.octets.len() + canonical.len()) else { return false };
+        self.octets.extend(canonical.iter().map(|&octet| if octet == b'%' { stand_in } else { octet }));
+        if self.octets[start as usize..].iter().any(|&octet| form.not_identity().contains(octet)) {
+            self.octets.truncate(start as usize);
+            return false;
+        }
+        self.octets.push(b'\n');
+        self.rows.push(row);
+        self.starts.push(start);
+        self.ends.push(end);
+        true
+    }
+
+    /// Adds what has to follow the last one.
+    fn end(&mut self) {
+        self.octets.resize(self.octets.len() + MARGIN, b'\n');
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets { octets: &self.octets, starts: &self.starts, ends: &self.ends }
+    }
 }
 
 /// The answers for rows: one bit each, 64 a word, and 0 behind the last row.
@@ -127,7 +176,7 @@ impl Prepared {
             rule.level = kernel.final_state(rule.level)?;
         }
         let floating = if rules.is_empty() { None } else { Some(Floating::new(matcher.rules.form, &[&rules])?) };
-        Some(Prepared { kernel, rules, floating })
+        Some(Prepared { kernel, rules, floating, stand_in: stand_in(matcher) })
     }
 
     /// Whether it can be asked together with others.
@@ -228,6 +277,9 @@ trait Out {
     /// Takes the states in which the walks of at most [`CHUNK`] rows ended, of which the first `rows` count.
     fn take<V: Vector, S: StateId>(&mut self, vector: V, automaton: &Automaton<S>, states: &[S; CHUNK], rows: usize);
 
+    /// Takes the state of one row again.
+    fn put<S: StateId>(&mut self, row: usize, automaton: &Automaton<S>, state: S);
+
     /// Asks about one row.
     fn ask(&mut self, row: usize, matcher: &Matcher<'_>, raw: &[u8], scratch: &mut Scratch);
 }
@@ -246,6 +298,11 @@ impl Out for Answers {
         if !rows.is_multiple_of(64) {
             *self.allow.last_mut().expect("a word for the last rows") &= u64::MAX >> (64 - rows % 64);
         }
+    }
+
+    #[inline(always)]
+    fn put<S: StateId>(&mut self, row: usize, _: &Automaton<S>, state: S) {
+        self.set(row, state.low().is_multiple_of(2));
     }
 
     fn ask(&mut self, row: usize, matcher: &Matcher<'_>, raw: &[u8], scratch: &mut Scratch) {
@@ -267,6 +324,11 @@ impl Out for Vec<u32> {
         self.extend(states[..rows].iter().map(|&state| automaton.level(state)));
     }
 
+    #[inline(always)]
+    fn put<S: StateId>(&mut self, row: usize, automaton: &Automaton<S>, state: S) {
+        self[row] = automaton.level(state);
+    }
+
     fn ask(&mut self, row: usize, matcher: &Matcher<'_>, raw: &[u8], scratch: &mut Scratch) {
         self[row] = matcher.rank(raw, scratch).unwrap_or(NO_RANK);
     }
@@ -276,25 +338,71 @@ impl<O: Out> Task for Ask<'_, '_, O> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Vector>(self, vector: V) {
+    fn run<V: Vector>(mut self, vector: V) {
+        match self.members {
+            [Member { prepared: Prepared { kernel: Kernel::Wide(_), .. }, .. }] => {
+                let mut states = std::mem::take(&mut self.block.wide);
+                self.decide(vector, &mut states);
+                self.block.wide = states;
+            }
+            _ => {
+                let mut states = std::mem::take(&mut self.block.narrow);
+                self.decide(vector, &mut states);
+                self.block.narrow = states;
+            }
+        }
+    }
+}
+
+impl<O: Out> Ask<'_, '_, O> {
+    /// Decides the rows as they stand for all members, then for each member the canonical copies of those that it could not decide so.
+    #[inline(always)]
+    fn decide<V: Vector, S: StateId>(&mut self, vector: V, states: &mut Vec<[S; CHUNK]>)
+    where
+        Kernel: Of<S>,
+    {
         let Ask { members, floating, targets, scratch, block, outs } = self;
-        let BlockScratch { narrow, wide, lists, hits, one_by_one } = block;
+        let BlockScratch { lists, hits, one_by_one, copies, .. } = &mut **block;
         one_by_one.resize_with(one_by_one.len().max(members.len()), Vec::new);
-        let one_by_one = &mut one_by_one[..members.len()];
-        let mut first = 0;
-        for (starts, ends) in targets.starts.chunks(CHUNK).zip(targets.ends.chunks(CHUNK)) {
-            let targets = Targets { starts, ends, ..targets };
-            let mut chunk = Chunk { members, floating, targets, hits, one_by_one };
-            match members {
-                [Member { prepared: Prepared { kernel: Kernel::Wide(_), .. }, .. }] => chunk.decide(vector, wide, lists, outs),
-                _ => chunk.decide(vector, narrow, lists, outs),
-            }
-            for ((member, out), rows) in members.iter().zip(&mut *outs).zip(&*one_by_one) {
-                for &row in rows {
-                    out.ask(first + usize::from(row), member.matcher, targets.raw(usize::from(row)), scratch);
+        copies.resize_with(copies.len().max(members.len()), Copies::default);
+        copies.iter_mut().for_each(Copies::clear);
+        for pass in 0..=members.len() {
+            let index = pass.saturating_sub(1);
+            let mut copied = if pass > 0 { std::mem::take(&mut copies[index]) } else { Copies::default() };
+            copied.end();
+            let (asked, floating, all) = match pass {
+                0 => (*members, *floating, *targets),
+                _ => (&members[index..=index], members[index].prepared.floating.as_ref(), copied.targets()),
+            };
+            let mut first = 0;
+            for (starts, ends) in all.starts.chunks(CHUNK).zip(all.ends.chunks(CHUNK)) {
+                let one_by_one = &mut one_by_one[..asked.len()];
+                let chunk = Targets { starts, ends, ..all };
+                Chunk { members: asked, floating, targets: chunk, hits, one_by_one }.decide(vector, states, lists);
+                for (at, member) in (index..).zip(asked) {
+                    let (out, states, rows) = (&mut outs[at], &states[at - index], &one_by_one[at - index]);
+                    let automaton = member.prepared.kernel.automaton();
+                    if pass == 0 {
+                        out.take(vector, automaton, states, starts.len());
+                    } else {
+                        copied.rows[first..]
+                            .iter()
+                            .zip(&states[..starts.len()])
+                            .for_each(|(&row, &state)| out.put(row as usize, automaton, state));
+                    }
+                    for row in rows.iter().map(|&row| first + usize::from(row)) {
+                        let row = if pass == 0 { row } else { copied.rows[row] as usize };
+                        let raw = targets.raw(row);
+                        if pass > 0 || !member.copies(row, raw, &mut copies[at], scratch) {
+                            out.ask(row, member.matcher, raw, scratch);
+                        }
+                    }
                 }
+                first += starts.len();
             }
-            first += starts.len();
+            if pass > 0 {
+                copies[index] = copied;
+            }
         }
     }
 }
@@ -311,7 +419,7 @@ struct Chunk<'a, 'p> {
 
 impl Chunk<'_, '_> {
     #[inline(always)]
-    fn decide<V: Vector, S: StateId>(&mut self, vector: V, states: &mut Vec<[S; CHUNK]>, lists: &mut Lists, outs: &mut [impl Out])
+    fn decide<V: Vector, S: StateId>(&mut self, vector: V, states: &mut Vec<[S; CHUNK]>, lists: &mut Lists)
     where
         Kernel: Of<S>,
     {
@@ -337,8 +445,40 @@ impl Chunk<'_, '_> {
             let targets = Targets { octets, starts: &starts[..walked], ends: &ends[..walked] };
             floating.raise(vector, &targets, states, self.hits, self.one_by_one);
         }
-        for ((member, states), out) in self.members.iter().zip(states).zip(outs) {
-            out.take(vector, member.prepared.kernel.automaton(), states, starts.len());
+    }
+}
+
+impl Member<'_, '_> {
+    /// Adds the canonical copy of a row, if the automaton can read it.
+    fn copies(&self, row: usize, raw: &[u8], copies: &mut Copies, scratch: &mut Scratch) -> bool {
+        let Some(stand_in) = self.prepared.stand_in else { return false };
+        copies.add(row as u32, raw, self.matcher.rules.form, stand_in, &mut scratch.canonical)
+    }
+}
+
+/// An octet that may stand for the `%` of canonical targets: none of the rules names either of them, so none can tell.
+fn stand_in(matcher: &Matcher<'_>) -> Option<u8> {
+    let form = matcher.rules.form;
+    if form.exempts_as_written() {
+        return None;
+    }
+    let mut named = [false; 256];
+    matcher.trie.labels.iter().for_each(|&octet| named[usize::from(octet)] = true);
+    if let Some(segments) = &matcher.segments {
+        for state in 0..segments.count(segments::STATE_COUNT) {
+            named[usize::from(segments.octet_into(state)?)] = true;
+        }
+        for sequence in 0..segments.count(segments::SEQUENCE_COUNT) {
+            let sequence = segments.sequence(sequence)?;
+            for index in 0..sequence.child_count {
+                match segments.step(&sequence, index)?.0 {
+                    Step::Octet(octet) => named[usize::from(octet)] = true,
+                    Step::Run(octets) => octets.iter().for_each(|&octet| named[usize::from(octet)] = true),
+                    Step::Segment(_) => {}
+                }
+            }
         }
     }
+    let is_free = |&octet: &u8| !named[usize::from(octet)] && !form.not_identity().contains(octet) && octet != b'#';
+    (b'!'..=b'~').find(is_free).filter(|_| !named[usize::from(b'%')])
 }

@@ -3,7 +3,8 @@
 //! ```text
 //!   rule      /*.pdf$            windows of at most three octets, the rarest of each rule, in eight buckets a set
 //!   window     .pd               octet ──table──▶ buckets that have it at that place; three tables, one AND, 64 octets at a time
-//!   hit     …/x.pdf⏎             the window's four octets as a number, then the rule: segments leftmost before and behind
+//!   hit     …/x.pdf⏎             sixteen octets around it, masked and compared without a branch: those that all rules with such a window have there
+//!   look       .pdf$             then the rule: segments leftmost before and behind
 //! ```
 //!
 //! Lines with an octet on which canonicalising is not the identity, or with a fragment, are asked one by one if a floating rule could still change their
@@ -20,7 +21,7 @@ use super::waves::CHUNK;
 use crate::engine::program::segments;
 use crate::engine::program::spellings::Spellings;
 use crate::engine::program::view::{SegmentsView, Step};
-use crate::engine::scan::{Fingerprints, Hit, Line, Vector};
+use crate::engine::scan::{Fingerprints, Found, Hit, Lines, Vector};
 use crate::target::form::TargetForm;
 
 /// Octets of a window that the tables look at.
@@ -34,12 +35,17 @@ const MAX_RULES: usize = 2048;
 const MAX_SEGMENTS: usize = 32;
 /// Octets of a segment in which a window is sought.
 const MAX_OFFSETS: usize = 64;
-/// Rules that are looked at on one line at most; where there are more it is asked by itself.
-const LOOKS: u32 = 64;
+/// What may be spent on looking at rules on one line: one for each whose surroundings are compared, so many for each that is looked at whole. Where
+/// more is needed the line is asked by itself.
+const LOOKS: u32 = 64 * LOOK;
+const LOOK: u32 = 16;
 
-/// Entries of the table that tells false hits.
+/// By the hash of so many bits are windows found.
 const HASH_BITS: u32 = 10;
 const HASHES: usize = 1 << HASH_BITS;
+/// Octets around the start of a window that are compared at once, and how many of them stand before it.
+const CONTEXT: usize = 16;
+const BEFORE: usize = 6;
 
 /// How common octets are in targets, the most common first; what is not here is rare.
 const BY_FREQUENCY: &[u8] = b"eaiotrnsl/cdpmug-h.fb1y2w0v5k3_4=?6879x&jqSAzCPTDMRLBEINFGO";
@@ -70,32 +76,32 @@ pub(super) struct Floating {
     maxima: Vec<u32>,
     /// Those of the windows. Special octets are those on which canonicalising is not the identity, and `#`, but for line ends.
     fingerprints: Fingerprints,
-    /// Windows of each bucket, eight a set: from where on in `windows`.
-    buckets: Vec<u32>,
-    windows: Vec<Window>,
+    /// By a hash of three octets, which entry has the windows that begin with them; the first entry has none.
+    by_hash: Box<[u16; HASHES]>,
+    entries: Vec<Entry>,
     looks: Vec<Look>,
     gifts: Vec<Gift>,
-    /// By a hash of three octets, the highest state that windows that begin with them can give anybody.
-    highest: Box<[u32; HASHES]>,
-    /// Buckets with shorter windows.
-    short: u16,
 }
 
-/// A window and the patterns that have it.
-#[derive(Debug, Clone)]
-struct Window {
-    value: u32,
-    mask: u32,
-    looks: Range<u32>,
+/// The windows that share a hash: all of their patterns have `value` around them where `mask` is set.
+#[derive(Debug)]
+struct Entry {
+    value: u128,
+    mask: u128,
+    /// The highest state that one of them can give anybody.
     highest: u32,
+    looks: Vec<u32>,
 }
 
-/// A pattern, with its window: in which segment and where in it; and what it gives to whom.
+/// A pattern, with its window: in which segment and where in it; what stands around that; and what it gives to whom.
 #[derive(Debug)]
 struct Look {
     pattern: Pattern,
     segment: usize,
     offset: usize,
+    value: u128,
+    mask: u128,
+    highest: u32,
     gifts: Range<u32>,
 }
 
@@ -111,7 +117,18 @@ struct Gift {
 pub(super) struct Hits {
     /// Rows that a floating rule could give another state.
     rows: Vec<u16>,
-    hits: Vec<Hit>,
+    found: Found,
+    /// Hits whose surroundings are those of a rule that counts.
+    candidates: Vec<Candidate>,
+    /// What may still be spent on each row.
+    budgets: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Candidate {
+    row: u16,
+    entry: u16,
+    place: u32,
 }
 
 impl Floating {
@@ -124,58 +141,70 @@ impl Floating {
         let mut floating = Floating {
             maxima: members.iter().map(|rules| rules.iter().map(|rule| rule.level).max().unwrap_or(0)).collect(),
             fingerprints: Fingerprints::new(is_special),
-            buckets: Vec::new(),
-            windows: Vec::new(),
+            by_hash: Box::new([0; HASHES]),
+            entries: Vec::new(),
             looks: Vec::new(),
             gifts: Vec::new(),
-            highest: Box::new([0; HASHES]),
-            short: 0,
         };
-        let windows = floating.fill_windows(members)?;
-        floating.fill_buckets(windows);
+        let windows = floating.fill_looks(members)?;
+        floating.fill_entries(&windows);
+        let mut distinct = windows;
+        distinct.dedup();
+        if !(1..=MAX_WINDOWS).contains(&distinct.len()) {
+            return None;
+        }
+        floating.fill_buckets(distinct);
         Some(floating)
     }
 
     /// Size in octets.
     pub(super) fn octet_len(&self) -> usize {
-        self.fingerprints.octet_len() + size_of_val(&*self.looks) * 3 + size_of_val(&*self.windows) + size_of_val(&*self.gifts) + HASHES * 4
+        self.fingerprints.octet_len() + size_of_val(&*self.looks) * 3 + size_of_val(&*self.entries) + size_of_val(&*self.gifts) + HASHES * 2
     }
 
-    /// Patterns by window, and windows.
-    fn fill_windows(&mut self, members: &[&[Rule]]) -> Option<Vec<Window>> {
+    /// The patterns of all members in order of their windows. Gives those.
+    fn fill_looks(&mut self, members: &[&[Rule]]) -> Option<Vec<Window>> {
         let mut by_pattern: BTreeMap<&Pattern, Vec<Gift>> = BTreeMap::new();
         for (member, rules) in (0..).zip(members) {
             for rule in *rules {
                 by_pattern.entry(&rule.pattern).or_default().push(Gift { member, state: rule.level });
             }
         }
-        let mut by_window: Vec<_> = by_pattern
-            .into_iter()
-            .map(|(pattern, gifts)| {
-                let highest = gifts.iter().map(|gift| gift.state).max()?;
-                Some((pattern.window()?, Reverse(highest), pattern, gifts))
-            })
-            .collect::<Option<_>>()?;
-        by_window.sort_by_key(|(chosen, highest, ..)| (chosen.value, chosen.mask, *highest));
-        let mut windows: Vec<Window> = Vec::new();
-        for (chosen, Reverse(highest), pattern, gifts) in by_window {
-            let (look, gift) = (self.looks.len() as u32, self.gifts.len() as u32);
-            match windows.last_mut().filter(|last| (last.value, last.mask) == (chosen.value, chosen.mask)) {
-                Some(last) => last.looks.end += 1,
-                None => windows.push(Window { value: chosen.value, mask: chosen.mask, looks: look..look + 1, highest }),
-            }
-            let gifts_of = gift..gift + gifts.len() as u32;
+        let mut by_window: Vec<_> =
+            by_pattern.into_iter().map(|(pattern, gifts)| Some((pattern.window()?, pattern, gifts))).collect::<Option<_>>()?;
+        by_window.sort_by_key(|(chosen, ..)| chosen.window);
+        for (Chosen { segment, offset, .. }, pattern, gifts) in &by_window {
+            let (segment, offset, first) = (*segment, *offset, self.gifts.len() as u32);
             self.gifts.extend(gifts);
-            self.looks.push(Look { pattern: pattern.clone(), segment: chosen.segment, offset: chosen.offset, gifts: gifts_of });
+            let highest = gifts.iter().map(|gift| gift.state).max()?;
+            let (value, mask) = context(&pattern.segments[segment], offset);
+            let gifts = first..self.gifts.len() as u32;
+            self.looks.push(Look { pattern: (*pattern).clone(), segment, offset, value, mask, highest, gifts });
         }
-        (1..=MAX_WINDOWS).contains(&windows.len()).then_some(windows)
+        Some(by_window.into_iter().map(|(chosen, ..)| chosen.window).collect())
+    }
+
+    /// Entries for the looks, whose windows these are.
+    fn fill_entries(&mut self, windows: &[Window]) {
+        let mut by_hash: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for (look, window) in (0..).zip(windows) {
+            window.hashes(|hash| by_hash.entry(hash).or_default().push(look));
+        }
+        let mut known: HashMap<Vec<u32>, u16> = HashMap::new();
+        self.entries.push(Entry { value: 1, mask: 0, highest: 0, looks: Vec::new() });
+        for (hash, looks) in by_hash {
+            self.by_hash[hash] = *known.entry(looks).or_insert_with_key(|looks| {
+                self.entries.push(Entry::of(looks, &self.looks));
+                self.entries.len() as u16 - 1
+            });
+        }
     }
 
     fn fill_buckets(&mut self, windows: Vec<Window>) {
         let set_count = if windows.len() > ONE_SET { 2 } else { 1 };
         let mut groups = grouped(windows, set_count * 8);
         groups.resize_with(set_count * 8, Vec::new);
-        for set in groups.chunks_mut(8) {
+        for set in groups.chunks(8) {
             let mut tables = [[0u8; 128]; WINDOW_LEN];
             for (bucket, windows) in set.iter().enumerate() {
                 for window in windows {
@@ -189,18 +218,6 @@ impl Floating {
             }
             self.fingerprints.add_set(&tables, set.iter().all(|windows| windows.len() <= 1));
         }
-        for (bucket, group) in groups.into_iter().enumerate() {
-            self.buckets.push(self.windows.len() as u32);
-            for window in &group {
-                if window.octet(WINDOW_LEN - 1).is_none() {
-                    self.short |= 1 << bucket;
-                }
-                let highest = &mut self.highest[hash(window.value)];
-                *highest = window.highest.max(*highest);
-            }
-            self.windows.extend(group);
-        }
-        self.buckets.push(self.windows.len() as u32);
     }
 
     /// Looks for floating rules on every line and raises the states of those that they match, a list of states a member. Lines that have to be asked one by
@@ -214,26 +231,25 @@ impl Floating {
         found: &mut Hits,
         others: &mut [Vec<u16>],
     ) {
-        let Hits { rows, hits } = found;
+        let Hits { rows, found, candidates, budgets } = found;
         self.rows_in_question(targets.len(), states, rows);
-        hits.clear();
-        for &row in &*rows {
-            if self.find(vector, targets, row, hits) {
-                self.ask_one_by_one(row, states, others);
-            }
+        let Targets { octets, starts, ends } = *targets;
+        vector.search(Lines { octets, starts, ends }, &self.fingerprints, rows, found);
+        found.special.sort_unstable();
+        found.special.dedup();
+        for &row in &found.special {
+            self.ask_one_by_one(row, states, others);
         }
-        self.drop_false(targets, states, hits);
-        let mut at = 0;
-        while at < hits.len() {
-            let row = hits[at].row;
-            let target = targets.raw(usize::from(row));
-            let mut budget = LOOKS;
-            while at < hits.len() && hits[at].row == row {
-                self.look(targets, target, &hits[at], states, &mut budget);
-                at += 1;
-            }
-            if budget == 0 {
-                self.ask_one_by_one(row, states, others);
+        self.drop_false(octets, states, &found.hits, candidates);
+        budgets.clear();
+        budgets.resize(targets.len(), LOOKS);
+        for candidate in &*candidates {
+            let budget = &mut budgets[usize::from(candidate.row)];
+            if *budget > 0 {
+                self.look(targets, candidate, states, budget);
+                if *budget == 0 {
+                    self.ask_one_by_one(candidate.row, states, others);
+                }
             }
         }
     }
@@ -266,62 +282,39 @@ impl Floating {
         }
     }
 
-    /// Finds places on a line; says whether it has a special octet.
+    /// Drops hits that do not look like a rule that could raise a state, without a branch.
     #[inline(always)]
-    fn find<V: Vector>(&self, vector: V, targets: &Targets<'_>, row: u16, hits: &mut Vec<Hit>) -> bool {
-        let (start, end) = (targets.starts[usize::from(row)], targets.ends[usize::from(row)]);
-        vector.search(targets.octets, Line { row, start, end }, &self.fingerprints, hits)
-    }
-
-    /// Drops hits whose three octets begin no window that could raise a state, without a branch.
-    #[inline(always)]
-    fn drop_false<S: StateId>(&self, targets: &Targets<'_>, states: &[[S; CHUNK]], hits: &mut Vec<Hit>) {
+    fn drop_false<S: StateId>(&self, octets: &[u8], states: &[[S; CHUNK]], hits: &[Hit], candidates: &mut Vec<Candidate>) {
         let only = if let [states] = states { Some(states) } else { None };
+        candidates.resize(candidates.len().max(hits.len()), Candidate::default());
         let mut count = 0;
-        for at in 0..hits.len() {
-            let hit = hits[at];
-            let octets = targets.octets[hit.place as usize..].first_chunk::<4>().map_or(0, |octets| u32::from_le_bytes(*octets));
-            let state = only.map_or(0, |states| states[usize::from(hit.row) % CHUNK].index() as u32);
-            hits[count] = hit;
-            count += usize::from((self.highest[hash(octets)] > state) | (hit.bits & self.short != 0));
+        for &Hit { row, place } in hits {
+            let entry = self.by_hash[hash(&octets[place as usize..])];
+            let Entry { value, mask, highest, .. } = self.entries[usize::from(entry)];
+            let state = only.map_or(0, |states| states[usize::from(row) % CHUNK].index() as u32);
+            candidates[count] = Candidate { row, entry, place };
+            count += usize::from(holds(octets, place as usize, value, mask) & (highest > state));
         }
-        hits.truncate(count);
+        candidates.truncate(count);
     }
 
+    /// Looks at the rules that a candidate may belong to.
     #[inline(always)]
-    fn look<S: StateId>(&self, targets: &Targets<'_>, target: &[u8], hit: &Hit, states: &mut [[S; CHUNK]], budget: &mut u32) {
-        let place = hit.place as usize;
-        let Some(word) = targets.octets[place..].first_chunk::<4>().map(|octets| u32::from_le_bytes(*octets)) else { return };
-        let start = targets.starts[usize::from(hit.row)] as usize;
-        let mut bits = hit.bits;
-        while bits != 0 {
-            let bucket = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            for window in &self.windows[self.buckets[bucket] as usize..self.buckets[bucket + 1] as usize] {
-                if word & window.mask == window.value {
-                    self.look_closer(window, target, place - start, usize::from(hit.row), states, budget);
-                }
+    fn look<S: StateId>(&self, targets: &Targets<'_>, candidate: &Candidate, states: &mut [[S; CHUNK]], budget: &mut u32) {
+        let (row, place) = (usize::from(candidate.row), candidate.place as usize);
+        for &look in &self.entries[usize::from(candidate.entry)].looks {
+            let look = &self.looks[look as usize];
+            *budget = budget.saturating_sub(1);
+            if !holds(targets.octets, place, look.value, look.mask) {
+                continue;
             }
-        }
-    }
-
-    fn look_closer<S: StateId>(
-        &self,
-        window: &Window,
-        target: &[u8],
-        place: usize,
-        row: usize,
-        states: &mut [[S; CHUNK]],
-        budget: &mut u32,
-    ) {
-        for look in &self.looks[window.looks.start as usize..window.looks.end as usize] {
             let gifts = &self.gifts[look.gifts.start as usize..look.gifts.end as usize];
             let is_higher = |gift: &&Gift| states[gift.member as usize][row].index() < gift.state as usize;
             if gifts.iter().find(is_higher).is_none() || *budget == 0 {
                 continue;
             }
-            *budget -= 1;
-            if look.matches_at(target, place) {
+            *budget = budget.saturating_sub(LOOK);
+            if look.matches_at(targets.raw(row), place - targets.starts[row] as usize) {
                 for gift in gifts {
                     let state = &mut states[gift.member as usize][row];
                     *state = (*state).max(S::of(gift.state as usize).expect("a state of the automaton"));
@@ -331,28 +324,83 @@ impl Floating {
     }
 }
 
-/// Of the first three octets.
+/// Of the first three octets; four are read.
 #[inline(always)]
-fn hash(octets: u32) -> usize {
+fn hash(octets: &[u8]) -> usize {
+    let octets = octets.first_chunk::<4>().map_or(0, |octets| u32::from_le_bytes(*octets));
     ((octets & 0xFF_FFFF).wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
 }
 
-/// A window of a pattern: its octets as a number, and which count.
+/// Whether `value` stands around `place` where `mask` is set; too near the beginning or the end nobody knows.
+#[inline(always)]
+fn holds(octets: &[u8], place: usize, value: u128, mask: u128) -> bool {
+    let context = octets.get(place.wrapping_sub(BEFORE)..).and_then(|octets| octets.first_chunk::<CONTEXT>());
+    context.is_none_or(|octets| u128::from_le_bytes(*octets) & mask == value)
+}
+
+/// What stands around a window at `offset` in `segment`: the octets and a mask of those that are known.
+fn context(segment: &[u8], offset: usize) -> (u128, u128) {
+    let (mut value, mut mask) = ([0; CONTEXT], [0; CONTEXT]);
+    for (at, octet) in segment.iter().enumerate() {
+        if let Some(place) = (at + BEFORE).checked_sub(offset).filter(|&place| place < CONTEXT) {
+            (value[place], mask[place]) = (*octet, 0xFF);
+        }
+    }
+    (u128::from_le_bytes(value), u128::from_le_bytes(mask))
+}
+
+/// At most three octets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Window {
+    /// Short ones last: they hit often, and keep to themselves.
+    missing: usize,
+    octets: [u8; WINDOW_LEN],
+}
+
+/// The window of a pattern, and in which segment and where it stands.
 struct Chosen {
-    value: u32,
-    mask: u32,
+    window: Window,
     segment: usize,
     offset: usize,
 }
 
+impl Entry {
+    fn of(looks: &[u32], all: &[Look]) -> Entry {
+        let mut looks = looks.to_vec();
+        looks.sort_by_key(|&look| Reverse(all[look as usize].highest));
+        let of = |look: &u32| &all[*look as usize];
+        let Look { value: first, highest, .. } = of(&looks[0]);
+        let mask = looks.iter().map(of).fold(u128::MAX, |mask, look| {
+            let differ = (look.value ^ first).to_le_bytes().map(|octet| if octet == 0 { 0xFF } else { 0 });
+            mask & look.mask & u128::from_le_bytes(differ)
+        });
+        Entry { value: first & mask, mask, highest: *highest, looks }
+    }
+}
+
 impl Window {
     fn octet(&self, place: usize) -> Option<u8> {
-        (self.mask.to_le_bytes()[place] != 0).then(|| self.value.to_le_bytes()[place])
+        (place + self.missing < WINDOW_LEN).then(|| self.octets[place])
+    }
+
+    /// The hashes of all octets that begin with the window.
+    fn hashes(&self, mut take: impl FnMut(usize)) {
+        let [a, b, c] = self.octets;
+        match self.missing {
+            0 => take(hash(&[a, b, c, 0])),
+            1 => {
+                let mut all: Vec<usize> = (0..=0xFF).map(|c| hash(&[a, b, c, 0])).collect();
+                all.sort_unstable();
+                all.dedup();
+                all.into_iter().for_each(take);
+            }
+            _ => (0..HASHES).for_each(take),
+        }
     }
 }
 
 impl Pattern {
-    /// The rarest window, of at most four octets.
+    /// The rarest window.
     fn window(&self) -> Option<Chosen> {
         let rarity = |octet: u8| BY_FREQUENCY.iter().position(|&known| known == octet).unwrap_or(BY_FREQUENCY.len()) as u32;
         let mut best: Option<((usize, u32), usize, usize)> = None;
@@ -368,11 +416,10 @@ impl Pattern {
         }
         let (_, segment, offset) = best?;
         let window = &self.segments[segment][offset..];
-        let len = window.len().min(4);
-        let (mut value, mut mask) = ([0; 4], [0; 4]);
-        value[..len].copy_from_slice(&window[..len]);
-        mask[..len].fill(0xFF);
-        Some(Chosen { value: u32::from_le_bytes(value), mask: u32::from_le_bytes(mask), segment, offset })
+        let len = window.len().min(WINDOW_LEN);
+        let mut octets = [0; WINDOW_LEN];
+        octets[..len].copy_from_slice(&window[..len]);
+        Some(Chosen { window: Window { missing: WINDOW_LEN - len, octets }, segment, offset })
     }
 
     /// Whether it matches `target`: each segment leftmost.
@@ -496,10 +543,8 @@ fn floating_paths(view: &SegmentsView<'_>) -> Option<HashMap<usize, (usize, Vec<
     Some(paths)
 }
 
-/// Windows in at most `count` groups: those that begin alike together, so that a bucket has few octets at each place.
-fn grouped(mut windows: Vec<Window>, count: usize) -> Vec<Vec<Window>> {
-    // Short windows hit often: they keep to themselves, behind the long ones.
-    windows.sort_by_key(|window| (window.mask.count_ones() < 24, window.value.swap_bytes()));
+/// Windows in order in at most `count` groups: those that begin alike together, so that a bucket has few octets at each place.
+fn grouped(windows: Vec<Window>, count: usize) -> Vec<Vec<Window>> {
     let per_group = windows.len().div_ceil(count).max(1);
     let mut groups: Vec<Vec<Window>> = Vec::new();
     for window in windows {

@@ -7,7 +7,8 @@
 //!                 to the row itself             └─ `live`: from here on a walk goes on
 //! ```
 //!
-//! * A state is where its row begins. Rows are an odd number of entries long and finals lie so that the parity of a final is that of its level: the
+//! * A state is where its row begins or, in a large automaton, the number of its row: with numbers of 32 bits it would be twice as large, and a
+//!   multiplication costs less than a miss in the cache. Rows are an odd number of entries long and finals lie so that the parity of a final is that of its level: the
 //!   lowest bit of where a walk ended is the verdict. And finals lie in order of their levels: which of two is higher, their numbers tell.
 //! * A walk that is over stays where it is, so a few steps can be made for every line without asking.
 //! * LF and CR are ends of a target, so the walk needs no length.
@@ -25,10 +26,13 @@ pub(super) const CHAIN_LEN: usize = 32;
 /// The largest copy that is worth its making, in entries.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// A number of a state: where its row begins.
+/// A number of a state.
 pub(super) trait StateId: Copy + Eq + Ord + Default {
     fn of(index: usize) -> Option<Self>;
     fn index(self) -> usize;
+    /// The state of a row, and where the row of a state begins, in a table of rows that are so long.
+    fn of_row(row: usize, stride: usize) -> Option<Self>;
+    fn start(self, stride: usize) -> usize;
     /// The lowest sixteen bits.
     fn low(self) -> u16;
 }
@@ -44,26 +48,48 @@ impl StateId for u16 {
         usize::from(self)
     }
 
+    fn of_row(row: usize, stride: usize) -> Option<u16> {
+        u16::of(row * stride)
+    }
+
+    #[inline(always)]
+    fn start(self, _: usize) -> usize {
+        usize::from(self)
+    }
+
     #[inline(always)]
     fn low(self) -> u16 {
         self
     }
 }
 
-impl StateId for u32 {
+/// The number of a row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Row(u16);
+
+impl StateId for Row {
     #[inline(always)]
-    fn of(index: usize) -> Option<u32> {
-        u32::try_from(index).ok()
+    fn of(index: usize) -> Option<Row> {
+        u16::try_from(index).ok().map(Row)
     }
 
     #[inline(always)]
     fn index(self) -> usize {
-        self as usize
+        usize::from(self.0)
+    }
+
+    fn of_row(row: usize, _: usize) -> Option<Row> {
+        Row::of(row)
+    }
+
+    #[inline(always)]
+    fn start(self, stride: usize) -> usize {
+        usize::from(self.0) * stride
     }
 
     #[inline(always)]
     fn low(self) -> u16 {
-        self as u16
+        self.0
     }
 }
 
@@ -80,7 +106,7 @@ pub(super) struct Chain<S> {
     pub(super) broken: S,
 }
 
-/// The automaton, for one width of its table.
+/// The automaton, for one kind of numbers.
 #[derive(Debug)]
 pub(super) struct Automaton<S> {
     pub(super) classes: [u8; 256],
@@ -94,15 +120,15 @@ pub(super) struct Automaton<S> {
     pub(super) chains: Vec<Chain<S>>,
     /// The final state of each level, in order of both.
     finals: Vec<(u32, S)>,
-    /// The entry of a row that is no state.
-    extra: usize,
+    /// How long a row is. Its last entry is no state.
+    stride: usize,
 }
 
-/// The automaton of one rule set, in the width that it needs.
+/// The automaton of one rule set, with the numbers that it needs.
 #[derive(Debug)]
 pub(super) enum Kernel {
     Narrow(Automaton<u16>),
-    Wide(Automaton<u32>),
+    Wide(Automaton<Row>),
 }
 
 impl Kernel {
@@ -133,7 +159,7 @@ impl Kernel {
     }
 }
 
-/// A kernel that is known to have states of one width.
+/// A kernel that is known to have states of one kind.
 pub(super) trait Of<S> {
     fn automaton(&self) -> &Automaton<S>;
 }
@@ -148,9 +174,9 @@ impl Of<u16> for Kernel {
     }
 }
 
-impl Of<u32> for Kernel {
+impl Of<Row> for Kernel {
     #[inline(always)]
-    fn automaton(&self) -> &Automaton<u32> {
+    fn automaton(&self) -> &Automaton<Row> {
         match self {
             Kernel::Wide(automaton) => automaton,
             Kernel::Narrow(_) => unreachable!("a narrow kernel is asked with narrow states"),
@@ -168,13 +194,19 @@ impl<S: StateId> Automaton<S> {
     /// The level of a final state.
     #[inline(always)]
     pub(super) fn level(&self, state: S) -> u32 {
-        self.table[state.index() + self.extra].index() as u32
+        self.table[self.start_of(state) + self.stride - 1].index() as u32
     }
 
     /// The chain of a chain's state.
     #[inline(always)]
     pub(super) fn chain(&self, state: S) -> &Chain<S> {
-        &self.chains[self.table[state.index() + self.extra].index()]
+        &self.chains[self.table[self.start_of(state) + self.stride - 1].index()]
+    }
+
+    /// Where the row of a state begins in the table.
+    #[inline(always)]
+    pub(super) fn start_of(&self, state: S) -> usize {
+        state.start(self.stride)
     }
 
     /// The state behind `/` and two octets.
@@ -204,11 +236,11 @@ impl<S: StateId> Automaton<S> {
 
     /// Whether no step leads out of the table: the walk relies on it.
     fn is_closed(&self) -> bool {
-        let stride = self.extra + 1;
-        let valid = |state: &S| state.index().is_multiple_of(stride) && state.index() < self.table.len();
+        let stride = self.stride;
+        let valid = |state: &S| self.start_of(*state).is_multiple_of(stride) && self.start_of(*state) < self.table.len();
         let is_end = |row: &[S]| row[usize::from(dfa::CLASS_END)] < self.slow;
-        let rows = self.table.chunks(stride).all(|row| row.len() == stride && row[..self.extra].iter().all(valid));
-        let live = self.table.chunks(stride).skip(self.live.index() / stride).all(is_end);
+        let rows = self.table.chunks(stride).all(|row| row.len() == stride && row[..stride - 1].iter().all(valid));
+        let live = self.table.chunks(stride).skip(self.start_of(self.live) / stride).all(is_end);
         let classes = self.classes.iter().all(|&class| usize::from(class) < self.class_count);
         let chains = self.chains.iter().all(|chain| valid(&chain.next) && chain.broken < self.slow);
         rows && live && classes && chains && self.entry.len() == self.class_count.pow(2) && self.entry.iter().all(valid)
@@ -305,7 +337,7 @@ impl Plan {
     }
 
     fn build<S: StateId>(&self, dfa: &DfaView<'_>) -> Option<Automaton<S>> {
-        let state = |row: usize| S::of(row * self.stride);
+        let state = |row: usize| S::of_row(row, self.stride);
         let number = |reference: u32| match self.special_rows.get(reference as usize) {
             Some(&row) => state(row),
             None => state(self.first_live() + ((reference - dfa.special_count) / dfa.stride) as usize),
@@ -337,7 +369,7 @@ impl Plan {
             live: state(self.first_live())?,
             chains: self.chains.iter().enumerate().map(|(index, piece)| self.chain(index, piece, number)).collect::<Option<_>>()?,
             finals: self.finals.iter().map(|&(level, row)| Some((level, state(row)?))).collect::<Option<_>>()?,
-            extra: self.stride - 1,
+            stride: self.stride,
         };
         automaton.entry = automaton.entries();
         let walks_on = |chain: &Chain<S>| {
@@ -353,14 +385,14 @@ impl Plan {
         octets[..piece.octets.len()].copy_from_slice(&piece.octets);
         let next = match piece.next {
             Some(next) => number(next)?,
-            None => S::of((self.first_chain() + index + 1) * self.stride)?,
+            None => S::of_row(self.first_chain() + index + 1, self.stride)?,
         };
         Some(Chain {
             octets,
             depth: piece.depth,
             len: piece.octets.len() as u32,
             next,
-            broken: S::of(self.final_row(piece.level)? * self.stride)?,
+            broken: S::of_row(self.final_row(piece.level)?, self.stride)?,
         })
     }
 }
@@ -369,7 +401,7 @@ impl<S: StateId> Automaton<S> {
     /// The states behind `/` and two octets, by their classes.
     fn entries(&self) -> Vec<S> {
         let class_count = self.class_count;
-        let step = |state: S, class: usize| self.table[state.index() + class];
+        let step = |state: S, class: usize| self.table[self.start_of(state) + class];
         let slash = step(self.start, usize::from(self.classes[usize::from(b'/')]));
         let behind = |first: usize, second: usize| step(step(slash, first), second);
         (0..class_count).flat_map(|first| (0..class_count).map(move |second| (first, second))).map(|(a, b)| behind(a, b)).collect()

@@ -209,7 +209,7 @@ impl<S: StateId> Walk<'_, S> {
 ///
 /// # Safety
 ///
-/// `place + K` is at most the number of octets, and `state` is a state of `automaton`: the start of a row of its table.
+/// `place + K` is at most the number of octets, and `state` is a state of `automaton`: it has a row of its table.
 #[inline(always)]
 unsafe fn steps<S: StateId, const K: usize>(automaton: &Automaton<S>, octets: &[u8], mut state: S, place: usize) -> S {
     debug_assert!(place + K <= octets.len());
@@ -217,9 +217,9 @@ unsafe fn steps<S: StateId, const K: usize>(automaton: &Automaton<S>, octets: &[
         // SAFETY: the caller's promise.
         let octet = unsafe { *octets.get_unchecked(place + step) };
         let class = usize::from(automaton.classes[usize::from(octet)]);
-        debug_assert!(state.index() + class < automaton.table.len());
-        // SAFETY: classes are fewer than a row is long, and every entry of a class is the start of a row: `Automaton` was proved closed when it was made.
-        state = unsafe { *automaton.table.get_unchecked(state.index() + class) };
+        debug_assert!(automaton.start_of(state) + class < automaton.table.len());
+        // SAFETY: classes are fewer than a row is long, and every entry of a class has a row: `Automaton` was proved closed when it was made.
+        state = unsafe { *automaton.table.get_unchecked(automaton.start_of(state) + class) };
     }
     state
 }

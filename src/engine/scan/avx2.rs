@@ -4,9 +4,9 @@
 
 use std::arch::x86_64::*;
 
-use super::Task;
 use super::blocks::Blocks;
-use super::fingerprints::{Buckets, Members, PLACES};
+use super::fingerprints::{Members, PLACES};
+use super::{Fingerprints, Task};
 
 /// Proof that the processor has AVX2 and what comes with it: there is no other way to a value than [`Avx2::detect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,30 +98,57 @@ impl Blocks for Avx2 {
         both([odd_32(low), odd_32(high)])
     }
 
+    type Tables<const SETS: usize, const FEW: bool> = Tables<SETS>;
+
     #[inline(always)]
-    fn members(self, octets: &[u8; 64], members: &Members) -> u64 {
-        let [low, high] = halves(octets);
-        both([members_32(load(low), members), members_32(load(high), members)])
+    fn tables<const SETS: usize, const FEW: bool>(self, fingerprints: &Fingerprints) -> Tables<SETS> {
+        // SAFETY: as above.
+        let zero = unsafe { _mm256_setzero_si256() };
+        let Members { rows, high, .. } = &fingerprints.special;
+        let mut tables = Tables { rows: twice(rows), high: *high, sets: [[[zero; 2]; PLACES]; SETS] };
+        for (set, buckets) in tables.sets.iter_mut().zip(&fingerprints.sets) {
+            for (table, buckets) in set.iter_mut().zip(buckets) {
+                *table = [twice(&buckets.nibbles[0]), twice(&buckets.nibbles[1])];
+            }
+        }
+        tables
     }
 
     #[inline(always)]
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], _: bool, out: &mut [u8; 64]) -> u64 {
-        let mut masks = [0; 2];
-        for (index, mask) in masks.iter_mut().enumerate() {
-            let start = index * 32;
+    fn find<const SETS: usize, const FEW: bool>(self, octets: &[u8; 66], tables: &Tables<SETS>) -> (u64, u64) {
+        let (mut special, mut found) = ([0; 2], [0; 2]);
+        for (half, (special, found)) in special.iter_mut().zip(&mut found).enumerate() {
             // SAFETY: as above; octets `start` to `start + 33` are loaded, 32 at a time, and 66 are there.
             unsafe {
-                let mut all = _mm256_set1_epi8(-1);
-                for (place, table) in tables.iter().enumerate() {
-                    let [low, high] = nibbles(_mm256_loadu_si256(octets.as_ptr().add(start + place).cast()));
-                    all = _mm256_and_si256(all, _mm256_and_si256(look_up(low, &table.nibbles[0]), look_up(high, &table.nibbles[1])));
+                let start = octets.as_ptr().add(half * 32);
+                let octets = _mm256_loadu_si256(start.cast());
+                let second = nibbles(_mm256_loadu_si256(start.add(1).cast()));
+                let places = [nibbles(octets), second, nibbles(_mm256_loadu_si256(start.add(2).cast()))];
+                *special = special_32(octets, places[0], tables.rows, tables.high);
+                let mut any = _mm256_setzero_si256();
+                for set in &tables.sets {
+                    let mut all = _mm256_set1_epi8(-1);
+                    for (table, nibbles) in set.iter().zip(places) {
+                        let bits = _mm256_and_si256(_mm256_shuffle_epi8(table[0], nibbles[0]), _mm256_shuffle_epi8(table[1], nibbles[1]));
+                        all = _mm256_and_si256(all, bits);
+                    }
+                    any = _mm256_or_si256(any, all);
                 }
-                _mm256_storeu_si256(out.as_mut_ptr().add(start).cast(), all);
-                *mask = !equal_32(all, _mm256_setzero_si256());
+                *found = !equal_32(any, _mm256_setzero_si256());
             }
         }
-        both(masks)
+        (both(special), both(found))
     }
+}
+
+/// What lines are searched by, in registers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tables<const SETS: usize> {
+    /// Of special octets, and whether those from 128 on are.
+    rows: __m256i,
+    high: bool,
+    /// By low nibble and by high nibble.
+    sets: [[[__m256i; 2]; PLACES]; SETS],
 }
 
 #[inline(always)]
@@ -137,15 +164,14 @@ fn odd_32(numbers: &[u16; 32]) -> u32 {
 }
 
 #[inline(always)]
-fn members_32(octets: __m256i, members: &Members) -> u32 {
+fn special_32(octets: __m256i, [low, high]: [__m256i; 2], rows: __m256i, all_beyond: bool) -> u32 {
     const ROWS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
     // SAFETY: as above.
     unsafe {
-        let [low, high] = nibbles(octets);
-        let in_row = _mm256_and_si256(look_up(low, &members.rows), look_up(high, &ROWS));
+        let in_row = _mm256_and_si256(_mm256_shuffle_epi8(rows, low), _mm256_shuffle_epi8(twice(&ROWS), high));
         let ascii = !equal_32(in_row, _mm256_setzero_si256());
         let beyond = _mm256_movemask_epi8(octets) as u32;
-        if members.high { ascii | beyond } else { ascii & !beyond }
+        if all_beyond { ascii | beyond } else { ascii & !beyond }
     }
 }
 
@@ -159,8 +185,9 @@ fn nibbles(octets: __m256i) -> [__m256i; 2] {
     }
 }
 
+/// A table of 16 entries in both halves of a vector.
 #[inline(always)]
-fn look_up(nibbles: __m256i, table: &[u8; 16]) -> __m256i {
+fn twice(table: &[u8; 16]) -> __m256i {
     // SAFETY: as above; the table is half a vector.
-    unsafe { _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast())), nibbles) }
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast())) }
 }

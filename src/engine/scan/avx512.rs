@@ -4,9 +4,9 @@
 
 use std::arch::x86_64::*;
 
-use super::Task;
 use super::blocks::Blocks;
-use super::fingerprints::{Buckets, Members, PLACES};
+use super::fingerprints::{Members, PLACES};
+use super::{Fingerprints, Task};
 
 /// Proof that the processor has AVX-512 F, BW, DQ, VL, VBMI and what comes with them: there is no other way to a value than [`Avx512::detect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,44 +77,61 @@ impl Blocks for Avx512 {
         }
     }
 
+    type Tables<const SETS: usize, const FEW: bool> = Tables<SETS>;
+
     #[inline(always)]
-    fn members(self, octets: &[u8; 64], members: &Members) -> u64 {
-        let octets = load(octets);
+    fn tables<const SETS: usize, const FEW: bool>(self, fingerprints: &Fingerprints) -> Tables<SETS> {
         // SAFETY: as above.
-        unsafe {
-            let beyond = _mm512_movepi8_mask(octets);
-            let ascii = _mm512_movepi8_mask(look_up(octets, &members.ascii));
-            if members.high { ascii | beyond } else { ascii & !beyond }
+        let zero = unsafe { _mm512_setzero_si512() };
+        let Members { ascii, high, .. } = &fingerprints.special;
+        // SAFETY: as above.
+        let high = unsafe { _mm512_set1_epi8(if *high { -1 } else { 0 }) };
+        let mut tables = Tables { special: halves(ascii), high, sets: [[[zero; 2]; PLACES]; SETS] };
+        for (set, buckets) in tables.sets.iter_mut().zip(&fingerprints.sets) {
+            for (table, buckets) in set.iter_mut().zip(buckets) {
+                *table = if FEW { [load(&buckets.folded), zero] } else { halves(&buckets.ascii) };
+            }
         }
+        tables
     }
 
     #[inline(always)]
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], are_few: bool, out: &mut [u8; 64]) -> u64 {
+    fn find<const SETS: usize, const FEW: bool>(self, octets: &[u8; 66], tables: &Tables<SETS>) -> (u64, u64) {
         // SAFETY: as above; octets 0 to 65 are loaded, 64 at a time from 0, 1 and 2 on.
         unsafe {
-            let mut all = _mm512_set1_epi8(-1);
-            for (place, table) in tables.iter().enumerate() {
-                let octets = _mm512_loadu_si512(octets.as_ptr().add(place).cast());
-                // To look 64 entries up is one instruction, 128 are three; many windows are found too often by six bits of an octet.
-                let bits = match are_few {
-                    true => _mm512_permutexvar_epi8(octets, _mm512_loadu_si512(table.folded.as_ptr().cast())),
-                    false => look_up(octets, &table.ascii),
-                };
-                all = _mm512_and_si512(all, bits);
+            let start = octets.as_ptr();
+            let places =
+                [_mm512_loadu_si512(start.cast()), _mm512_loadu_si512(start.add(1).cast()), _mm512_loadu_si512(start.add(2).cast())];
+            // Of an octet from 128 on `high` tells, of others the table.
+            let [low, high] = tables.special;
+            let special = _mm512_permutex2var_epi8(low, places[0], high);
+            let special = _mm512_movepi8_mask(_mm512_ternarylogic_epi64::<0xB8>(special, places[0], tables.high));
+            let mut any = _mm512_setzero_si512();
+            for set in &tables.sets {
+                let mut all = _mm512_set1_epi8(-1);
+                for ([low, high], octets) in set.iter().zip(places) {
+                    // To look 64 entries up is one instruction, 128 are three; many windows are found too often by six bits of an octet.
+                    let bits = if FEW { _mm512_permutexvar_epi8(octets, *low) } else { _mm512_permutex2var_epi8(*low, octets, *high) };
+                    all = _mm512_and_si512(all, bits);
+                }
+                any = _mm512_or_si512(any, all);
             }
-            _mm512_storeu_si512(out.as_mut_ptr().cast(), all);
-            _mm512_test_epi8_mask(all, all)
+            (special, _mm512_test_epi8_mask(any, any))
         }
     }
 }
 
-/// The entries at the lower seven bits of each octet.
+/// What lines are searched by, in registers: 128 entries are two vectors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tables<const SETS: usize> {
+    special: [__m512i; 2],
+    /// All bits if octets from 128 on are special.
+    high: __m512i,
+    sets: [[[__m512i; 2]; PLACES]; SETS],
+}
+
 #[inline(always)]
-fn look_up(octets: __m512i, table: &[u8; 128]) -> __m512i {
-    // SAFETY: as above; a table is two vectors.
-    unsafe {
-        let low = _mm512_loadu_si512(table.as_ptr().cast());
-        let high = _mm512_loadu_si512(table.as_ptr().add(64).cast());
-        _mm512_permutex2var_epi8(low, octets, high)
-    }
+fn halves(table: &[u8; 128]) -> [__m512i; 2] {
+    let [low, high] = table.as_chunks::<64>().0 else { unreachable!("128 octets are two halves") };
+    [load(low), load(high)]
 }

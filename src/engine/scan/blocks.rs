@@ -1,7 +1,6 @@
 //! What algorithms ask, for instruction sets that look at 64 octets at a time.
 
-use super::fingerprints::{Buckets, Members, PLACES};
-use super::{Fingerprints, Hit, Line, Vector, prefetch_far};
+use super::{Fingerprints, Found, Hit, Lines, Vector, prefetch_far};
 
 /// What is asked of 64 octets. Bit `i` of an answer is about octet `i`.
 pub(super) trait Blocks: Copy {
@@ -17,12 +16,16 @@ pub(super) trait Blocks: Copy {
     /// Which numbers are odd.
     fn odd(self, numbers: &[u16; 64]) -> u64;
 
-    /// Which octets are members.
-    fn members(self, octets: &[u8; 64], members: &Members) -> u64;
+    /// What special octets and the buckets of so many sets are looked up in, kept in registers while lines are searched. Where windows are few,
+    /// shorter tables will do that find more.
+    type Tables<const SETS: usize, const FEW: bool>: Copy;
 
-    /// Where fingerprints may stand: the octet has a bit in the first table that the next one has in the second and the one after it in the third. `out`
-    /// gets those bits. There may be more than the tables say, more so if `are_few`: windows so few that a wrong hit is rare anyway.
-    fn fingerprints(self, octets: &[u8; 66], tables: &[Buckets; PLACES], are_few: bool, out: &mut [u8; 64]) -> u64;
+    /// The tables of `fingerprints`, which have so many sets.
+    fn tables<const SETS: usize, const FEW: bool>(self, fingerprints: &Fingerprints) -> Self::Tables<SETS, FEW>;
+
+    /// Which of the first 64 octets are special, and where fingerprints may stand: the octet has a bit in the first table of a set that the next one
+    /// has in the second and the one after it in the third. There may be more of these than the tables say.
+    fn find<const SETS: usize, const FEW: bool>(self, octets: &[u8; 66], tables: &Self::Tables<SETS, FEW>) -> (u64, u64);
 }
 
 impl<B: Blocks> Vector for B {
@@ -47,28 +50,60 @@ impl<B: Blocks> Vector for B {
     }
 
     #[inline(always)]
-    fn search(self, octets: &[u8], line: Line, fingerprints: &Fingerprints, hits: &mut Vec<Hit>) -> bool {
-        let mut special = 0;
-        let mut bits = [[0u8; 64]; 2];
-        let mut place = line.start;
-        while place < line.end {
-            let block = octets[place as usize..].first_chunk::<66>().expect("66 octets follow the line");
-            let valid = u64::MAX >> (64 - (line.end - place).min(64));
-            special |= self.members(block.first_chunk().expect("64 of 66"), &fingerprints.special) & valid;
-            let mut found = 0;
-            for (set, bits) in fingerprints.sets.iter().zip(&mut bits) {
-                found |= self.fingerprints(block, set, fingerprints.are_few, bits);
-            }
-            found &= valid;
-            while found != 0 {
-                let at = found.trailing_zeros();
-                let bits = u16::from_le_bytes([bits[0][at as usize], bits[1][at as usize]]);
-                hits.push(Hit { row: line.row, bits, place: place + at });
-                found &= found - 1;
-            }
-            place += 64;
+    fn search(self, lines: Lines<'_>, fingerprints: &Fingerprints, rows: &mut Vec<u16>, found: &mut Found) {
+        match (fingerprints.sets.len(), fingerprints.are_few) {
+            (2.., _) => search::<B, 2, false>(self, lines, fingerprints, rows, found),
+            (_, false) => search::<B, 1, false>(self, lines, fingerprints, rows, found),
+            (_, true) => search::<B, 1, true>(self, lines, fingerprints, rows, found),
         }
-        special != 0
+    }
+}
+
+/// Searches 64 octets of every line, then lists without a branch those that are longer: a loop a line would guess wrong where each one ends.
+#[inline(always)]
+fn search<B: Blocks, const SETS: usize, const FEW: bool>(
+    blocks: B,
+    Lines { octets, starts, ends }: Lines<'_>,
+    fingerprints: &Fingerprints,
+    rows: &mut Vec<u16>,
+    found: &mut Found,
+) {
+    let tables = blocks.tables::<SETS, FEW>(fingerprints);
+    let Found { special, hits, masks } = found;
+    special.clear();
+    hits.clear();
+    let mut depth = 0;
+    while !rows.is_empty() {
+        let (count, first) = (rows.len(), special.len());
+        special.resize(first + count, 0);
+        masks.resize(masks.len().max(count), (0, 0));
+        let (rows_of, special_of, masks_of) = (&mut rows[..], &mut special[first..], &mut masks[..count]);
+        let (mut special_count, mut longer, mut mask_count) = (0, 0, 0);
+        // Nothing is called in this loop: a call would put the tables out of their registers.
+        for at in 0..count {
+            let row = rows_of[at];
+            let (start, end) = (starts[usize::from(row)] + depth, ends[usize::from(row)]);
+            let block = octets[start as usize..].first_chunk::<66>().expect("66 octets follow the line");
+            let left = end.saturating_sub(start);
+            let valid = if left == 0 { 0 } else { u64::MAX >> (64 - left.min(64)) };
+            let (is_special, hit) = blocks.find(block, &tables);
+            special_of[special_count] = row;
+            special_count += usize::from(is_special & valid != 0);
+            masks_of[mask_count] = (row, hit & valid);
+            mask_count += usize::from(hit & valid != 0);
+            rows_of[longer] = row;
+            longer += usize::from(left > 64);
+        }
+        for &(row, mut mask) in &masks[..mask_count] {
+            let start = starts[usize::from(row)] + depth;
+            while mask != 0 {
+                hits.push(Hit { row, place: start + mask.trailing_zeros() });
+                mask &= mask - 1;
+            }
+        }
+        special.truncate(first + special_count);
+        rows.truncate(longer);
+        depth += 64;
     }
 }
 

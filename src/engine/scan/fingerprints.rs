@@ -8,26 +8,35 @@
 
 /// Octets of a fingerprint.
 pub(crate) const PLACES: usize = 3;
-/// Sets at most: the buckets of a [`Hit`] are 16 bits.
+/// Sets at most.
 const MAX_SETS: usize = 2;
 /// In words, the bit of special octets; of the buckets it is behind.
 pub(super) const SPECIAL: u32 = 1 << (MAX_SETS * 8);
 
-/// A line to search: its octets are `start..end`.
+/// Lines to search: the octets of each are `starts[row]..ends[row]`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line {
-    pub(crate) row: u16,
-    pub(crate) start: u32,
-    pub(crate) end: u32,
+pub(crate) struct Lines<'a> {
+    pub(crate) octets: &'a [u8],
+    pub(crate) starts: &'a [u32],
+    pub(crate) ends: &'a [u32],
 }
 
 /// A place where fingerprints may stand.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hit {
     pub(crate) row: u16,
-    /// The buckets: those of the second set in the upper half.
-    pub(crate) bits: u16,
     pub(crate) place: u32,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Lines with special octets; a long one may be there more than once.
+    pub(crate) special: Vec<u16>,
+    pub(crate) hits: Vec<Hit>,
+    /// Of lines with hits, where these stand among 64 octets.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "vectors find hits so"))]
+    pub(super) masks: Vec<(u16, u64)>,
 }
 
 /// Fingerprints and special octets, in the forms that instruction sets look them up in.
@@ -60,7 +69,7 @@ impl Fingerprints {
     pub(crate) fn add_set(&mut self, places: &[[u8; 128]; PLACES], are_few: bool) {
         self.are_few &= are_few && self.sets.is_empty();
         let shift = self.sets.len() * 8;
-        assert!(self.sets.len() < MAX_SETS, "a hit holds the buckets of two sets");
+        assert!(self.sets.len() < MAX_SETS, "words hold the buckets of two sets");
         for (words, ascii) in self.words.iter_mut().zip(places) {
             let beyond = ascii.iter().fold(0xFF, |all, bits| all & bits);
             for (octet, word) in words.iter_mut().enumerate() {

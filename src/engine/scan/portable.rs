@@ -1,7 +1,7 @@
 //! Vectors without vector instructions: words of eight octets, tables, and the crate memchr.
 
 use super::fingerprints::SPECIAL;
-use super::{Fingerprints, Hit, Line, Vector};
+use super::{Fingerprints, Found, Hit, Lines, Vector};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Portable;
@@ -58,27 +58,40 @@ impl Vector for Portable {
     }
 
     #[inline(always)]
-    fn search(self, octets: &[u8], line: Line, fingerprints: &Fingerprints, hits: &mut Vec<Hit>) -> bool {
-        let [first, second, third] = &*fingerprints.words;
-        let mut all = 0;
-        let mut place = line.start;
-        while place < line.end {
-            let stretch = octets[place as usize..].first_chunk::<{ STRETCH + 2 }>().expect("66 octets follow the line");
-            let word = |at: usize| {
-                let [a, b, c] = [stretch[at], stretch[at + 1], stretch[at + 2]].map(usize::from);
-                first[a] & second[b] & third[c]
-            };
-            if (0..STRETCH).fold(0, |any, at| any | word(at)) != 0 {
-                for at in 0..STRETCH.min((line.end - place) as usize) {
-                    let word = word(at);
-                    all |= word;
-                    if word as u16 != 0 {
-                        hits.push(Hit { row: line.row, bits: word as u16, place: place + at as u32 });
-                    }
+    fn search(self, lines: Lines<'_>, fingerprints: &Fingerprints, rows: &mut Vec<u16>, found: &mut Found) {
+        let Found { special, hits, .. } = found;
+        special.clear();
+        hits.clear();
+        for &row in &*rows {
+            if search_line(lines, row, fingerprints, hits) {
+                special.push(row);
+            }
+        }
+    }
+}
+
+/// Adds where fingerprints stand on a line; says whether it has a special octet.
+#[inline(always)]
+fn search_line(lines: Lines<'_>, row: u16, fingerprints: &Fingerprints, hits: &mut Vec<Hit>) -> bool {
+    let [first, second, third] = &*fingerprints.words;
+    let (mut place, end) = (lines.starts[usize::from(row)], lines.ends[usize::from(row)]);
+    let mut all = 0;
+    while place < end {
+        let stretch = lines.octets[place as usize..].first_chunk::<{ STRETCH + 2 }>().expect("66 octets follow the line");
+        let word = |at: usize| {
+            let [a, b, c] = [stretch[at], stretch[at + 1], stretch[at + 2]].map(usize::from);
+            first[a] & second[b] & third[c]
+        };
+        if (0..STRETCH).fold(0, |any, at| any | word(at)) != 0 {
+            for at in 0..STRETCH.min((end - place) as usize) {
+                let word = word(at);
+                all |= word;
+                if word as u16 != 0 {
+                    hits.push(Hit { row, place: place + at as u32 });
                 }
             }
-            place += STRETCH as u32;
         }
-        all & SPECIAL != 0
+        place += STRETCH as u32;
     }
+    all & SPECIAL != 0
 }
