@@ -120,23 +120,24 @@ fn changed(how: &str) -> io::Error {
 fn damaged(what: &str, error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(error) => invalid(format!("{what} can not be read: {error}")),
+            // Decompressors have errors of this type too: those do not come from the system.
+            Ok(error) if error.raw_os_error().is_some() => io::Error::new(error.kind(), format!("{what} can not be read: {error}")),
+            Ok(error) => does_not_decode(what, &error),
+            Err(error) => does_not_decode(what, &error),
         },
         ParquetError::NYI(message) => io::Error::new(
             io::ErrorKind::Unsupported,
             format!("{what} is written in a way that is not supported ({message}): write the file again with other settings"),
         ),
-        other => invalid(format!("{what} does not decode: the Parquet file is damaged, fetch or write it again ({})", plain(&other))),
+        other => does_not_decode(what, &other),
     }
 }
 
-/// The text of an error of the crate without its kind: that says nothing to a user.
-fn plain(error: &ParquetError) -> String {
-    match error {
-        ParquetError::General(message) | ParquetError::EOF(message) | ParquetError::ArrowError(message) => message.clone(),
-        other => other.to_string(),
-    }
+fn does_not_decode(what: &str, error: &dyn std::fmt::Display) -> io::Error {
+    let text = error.to_string();
+    // The kind of the crate's error says nothing to a user.
+    let text = ["Parquet error: ", "EOF: ", "Arrow: "].iter().fold(&text[..], |text, kind| text.strip_prefix(kind).unwrap_or(text));
+    invalid(format!("{what} does not decode: the Parquet file is damaged, fetch or write it again ({text})"))
 }
 
 pub(super) fn invalid(message: String) -> io::Error {
