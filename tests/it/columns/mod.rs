@@ -1,0 +1,3 @@
+//! Tables in and out: the same verdicts whatever the format.
+
+mod text;
