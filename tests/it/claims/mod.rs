@@ -9,16 +9,18 @@ pub mod decide;
 pub mod header;
 pub mod parse;
 pub mod store;
+pub mod tables;
 
 /// A claim: it panics where it does not hold of the input.
 pub type Claim = fn(&[u8]);
 
 /// The claims by the name of their fuzz target.
-pub const ALL: [(&str, Claim); 6] = [
+pub const ALL: [(&str, Claim); 7] = [
     ("parse", parse::check),
     ("canonicalise", canonicalise::check),
     ("decide", decide::check),
     ("store", store::check),
     ("header", header::check),
     ("blocks", blocks::check),
+    ("tables", tables::check),
 ];
