@@ -33,6 +33,8 @@ pub struct ColumnNames {
     pub explained: Vec<ExplainNames>,
     /// Of the snapshots that answered, one a dialect.
     pub snapshots: Vec<SnapshotNames>,
+    /// Of who has lent the policy, where anybody may: `origin_fallback`.
+    pub lent: Option<String>,
 }
 
 /// The names of the columns that explain a verdict column.
@@ -95,7 +97,20 @@ impl ColumnNames {
                 SnapshotNames { digest: name("digest"), time: name("time") }
             }));
         }
-        ColumnNames { carried, verdicts, usages, explained, snapshots }
+        let lent = (!evaluator.fallback().is_off()).then(|| taken.name("origin_fallback".to_owned()));
+        ColumnNames { carried, verdicts, usages, explained, snapshots, lent }
+    }
+
+    /// All names, in the order of the columns.
+    pub fn all(&self, beside: Beside<'_>) -> Vec<&str> {
+        let mut names = vec!["row"];
+        names.extend(beside.file.then_some("file"));
+        names.extend(beside.url.then_some("url"));
+        names.extend(self.carried.iter().chain(&self.verdicts).chain(&self.usages).map(String::as_str));
+        names.extend(self.explained.iter().flat_map(|names| [&names.reason[..], &names.group, &names.rule, &names.line]));
+        names.extend(self.snapshots.iter().flat_map(|names| [&names.digest[..], &names.time]));
+        names.extend(self.lent.as_deref());
+        names
     }
 }
 

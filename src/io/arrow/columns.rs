@@ -19,7 +19,7 @@ use super::compact::compact;
 use super::urls::UrlBatch;
 use crate::io::names::{Beside, ColumnNames};
 use crate::io::text::to_text;
-use crate::pipeline::{Bits, BoundBy, Carried, Column, Decided, Evaluator, Reading, Run, UsageColumn};
+use crate::pipeline::{Bits, BoundBy, Carried, Column, Decided, Evaluator, Lent, Reading, Run, UsageColumn};
 use crate::protocol::decision::Reason;
 use crate::store::{RuleTable, SnapshotTime, Store};
 
@@ -77,6 +77,8 @@ pub struct ColumnsBuilder<'s> {
     schema: SchemaRef,
     /// Of each verdict column: the reading, its store, and the agent's tokens.
     asked: Vec<(usize, &'s Store, Vec<String>)>,
+    /// Whether it is said who has lent the policy.
+    with_lent: bool,
     reading_count: usize,
     reasons: ArrayRef,
     files: ArrayRef,
@@ -94,6 +96,7 @@ impl<'s> ColumnsBuilder<'s> {
             reasons: Arc::new(StringArray::from_iter_values(Reason::ALL.map(Reason::name))),
             files: Arc::new(StringArray::from_iter_values(columns.files.iter().flatten())),
             columns,
+            with_lent: !evaluator.fallback().is_off(),
             escaped: 0,
         }
     }
@@ -139,6 +142,10 @@ impl<'s> ColumnsBuilder<'s> {
         arrays.extend(decided.usages().iter().map(|column| Arc::new(usage_array(column)) as ArrayRef));
         if self.columns.explain {
             self.explain(decided, &mut arrays)?;
+        }
+        if self.with_lent {
+            let names = (0..decided.row_count()).map(|row| decided.lent(row).map(Lent::name));
+            arrays.push(Arc::new(names.collect::<StringArray>()));
         }
         RecordBatch::try_new(self.schema.clone(), arrays).map_err(to_io)
     }
@@ -336,6 +343,7 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
         fields.push(Field::new(&names.digest, DataType::Utf8, true));
         fields.push(Field::new(&names.time, DataType::Timestamp(TimeUnit::Second, Some("UTC".into())), true));
     }
+    fields.extend(names.lent.iter().map(|name| Field::new(name, DataType::Utf8, true)));
     Schema::new_with_metadata(fields, metadata(evaluator, &names))
 }
 

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use csv::{Writer, WriterBuilder};
 
+use crate::io::names::{Beside, ColumnNames};
 use crate::io::text::to_text;
-use crate::pipeline::{Asked, BoundBy, Carried, Decided, Evaluator, Run, Sink};
+use crate::pipeline::{Asked, BoundBy, Carried, Decided, Evaluator, Lent, Run, Sink};
 use crate::protocol::decision::Decision;
 use crate::protocol::usage::Preference;
 use crate::store::{RuleTable, SnapshotTime};
@@ -71,6 +72,7 @@ pub struct CsvVerdicts<'e, 's, W: Write> {
     out: Fields<W>,
     columns: Vec<Asked<'e, 's>>,
     readings: usize,
+    with_lent: bool,
     options: CsvVerdictsOptions,
 }
 
@@ -83,11 +85,18 @@ impl<'e, 's, W: Write> CsvVerdicts<'e, 's, W> {
     pub fn new(out: W, evaluator: &'e Evaluator<'s>, options: CsvVerdictsOptions) -> io::Result<CsvVerdicts<'e, 's, W>> {
         let writer = WriterBuilder::new().delimiter(options.delimiter).flexible(true).from_writer(out);
         let mut out = Fields { writer, raw: options.raw, escaped: 0, number: String::new() };
-        for name in names(evaluator, &options) {
+        let beside = Beside { file: options.files.is_some(), url: options.with_url, carried: &options.carry, explained: options.explain };
+        for name in ColumnNames::new(evaluator, &options.prefix, beside).all(beside) {
             out.text(name.as_bytes())?;
         }
         out.end()?;
-        Ok(CsvVerdicts { out, columns: evaluator.columns().collect(), readings: evaluator.readings().len(), options })
+        Ok(CsvVerdicts {
+            out,
+            columns: evaluator.columns().collect(),
+            readings: evaluator.readings().len(),
+            with_lent: !evaluator.fallback().is_off(),
+            options,
+        })
     }
 
     /// Rows whose URL was not UTF-8: their octets stand as `%XX`.
@@ -157,6 +166,14 @@ impl<'e, 's, W: Write> CsvVerdicts<'e, 's, W> {
         Ok(())
     }
 
+    /// The end of a record, with who has lent the policy before it.
+    fn end(&mut self, decided: &Decided<'_>, row: usize) -> io::Result<()> {
+        if self.with_lent {
+            self.out.plain(decided.lent(row).map_or("", Lent::name))?;
+        }
+        self.out.end()
+    }
+
     fn write_explained(&mut self, decided: &Decided<'_>) -> io::Result<()> {
         for run in decided.runs() {
             let tables: Vec<Option<RuleTable<'_>>> = self.columns.iter().map(|asked| run.rule_table(asked.reading, asked.store)).collect();
@@ -165,7 +182,7 @@ impl<'e, 's, W: Write> CsvVerdicts<'e, 's, W> {
                 self.write_row(decided, row)?;
                 self.write_reasons(run, decided.decisions(row), &tables)?;
                 self.write_snapshots(&snapshots)?;
-                self.out.end()?;
+                self.end(decided, row)?;
             }
         }
         Ok(())
@@ -187,7 +204,7 @@ impl<W: Write> Sink for CsvVerdicts<'_, '_, W> {
         }
         for row in 0..decided.row_count() {
             self.write_row(decided, row)?;
-            self.out.end()?;
+            self.end(decided, row)?;
         }
         Ok(())
     }
@@ -202,47 +219,6 @@ fn snapshot(run: &Run<'_>, reading: usize) -> (String, String) {
     };
     let digest = snapshot.digest().iter().map(|octet| format!("{octet:02x}")).collect();
     (digest, time.map_or(String::new(), |time| time.to_string()))
-}
-
-/// The names of all columns. One that is taken gets `_2` behind it, and so on.
-fn names(evaluator: &Evaluator<'_>, options: &CsvVerdictsOptions) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut add = |base: String| {
-        let mut name = base.clone();
-        let mut number = 2;
-        while names.contains(&name) || (["row", "url"].contains(&&name[..]) && !names.is_empty() && base != "url") {
-            name = format!("{base}_{number}");
-            number += 1;
-        }
-        names.push(name);
-    };
-    let with_dialect = |base: String, dialect: Option<&str>| dialect.map_or(base.clone(), |dialect| format!("{base}_{dialect}"));
-    add("row".to_owned());
-    options.files.iter().for_each(|_| add("file".to_owned()));
-    if options.with_url {
-        add("url".to_owned());
-    }
-    options.carry.iter().cloned().for_each(&mut add);
-    for asked in evaluator.columns() {
-        add(with_dialect(format!("{}{}", options.prefix, asked.agent.column_suffix()), asked.dialect));
-    }
-    for asked in evaluator.usages() {
-        add(with_dialect(format!("usage_{}_{}", asked.key, asked.agent.column_suffix()), asked.dialect));
-    }
-    if options.explain {
-        for asked in evaluator.columns() {
-            for what in ["reason", "group", "rule", "line"] {
-                add(with_dialect(format!("{what}_{}", asked.agent.column_suffix()), asked.dialect));
-            }
-        }
-        let several = evaluator.readings().len() > 1;
-        for reading in evaluator.readings() {
-            for what in ["snapshot_digest", "snapshot_time"] {
-                add(with_dialect(what.to_owned(), several.then(|| reading.store().dialect().name)));
-            }
-        }
-    }
-    names
 }
 
 /// Fields under way.

@@ -236,6 +236,10 @@ impl Columns {
         self.0.iter().flat_map(|batch| batch["url"].as_string::<i32>().iter().map(Option::unwrap)).collect()
     }
 
+    fn strings(&self, name: &str) -> Vec<Option<String>> {
+        self.0.iter().flat_map(|batch| batch[name].as_string::<i32>().iter().map(|text| text.map(str::to_owned))).collect()
+    }
+
     /// As the JSON lines put it.
     fn verdicts(&self, name: &str) -> Vec<&'static str> {
         let verdict = |bit| match bit {

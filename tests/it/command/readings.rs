@@ -301,5 +301,10 @@ fn a_policy_may_be_lent_and_every_such_row_says_so() {
     assert!(ran.err.contains("1 rows have no policy of their own origin and are answered by that of the host with www."), "{}", ran.err);
     let summary = place.json("sum.json");
     assert_eq!(summary["rows_lent"], serde_json::json!({ "scheme": 0, "www": 1, "scheme,www": 1 }));
+    place.run("eval robots urls.txt --agent A --origin-fallback scheme,www -o out.csv").is(0);
+    assert_eq!(place.text("out.csv"), "row,allow_A,origin_fallback\n0,false,\"scheme,www\"\n1,false,\n2,true,www\n3,,\n");
+    place.run("eval robots urls.txt --agent A --origin-fallback scheme,www -o out.arrow").is(0);
+    let lent: Vec<Option<String>> = Columns::read(place.read("out.arrow")).strings("origin_fallback");
+    assert_eq!(lent, [Some("scheme,www".to_owned()), None, Some("www".to_owned()), None]);
     place.run("eval robots urls.txt --agent A --origin-fallback port").fails(&["scheme, www"]);
 }
