@@ -68,7 +68,8 @@ impl Cut for AtRecords {
         if self.quoting {
             self.go_on(octets);
         }
-        let last = |end: u8, octets| self.outside_from_end(octets).find_map(|(start, outside)| memrchr(end, outside).map(|at| start + at + 1));
+        let last =
+            |end: u8, octets| self.outside_from_end(octets).find_map(|(start, outside)| memrchr(end, outside).map(|at| start + at + 1));
         // A CR is a line end too; the last octet may be half of one.
         last(b'\n', octets).or_else(|| last(b'\r', octets).filter(|&end| end < octets.len())).unwrap_or(0)
     }

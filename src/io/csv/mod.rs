@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::stretches::{BYTE_ORDER_MARK, MalformedCount, STRETCH_LEN, Stretch, Stretches, Text, refuse_surt, refuse_utf16};
 pub use super::stretches::Malformed;
+use super::stretches::{BYTE_ORDER_MARK, MalformedCount, STRETCH_LEN, Stretch, Stretches, Text, refuse_surt, refuse_utf16};
 use crate::pipeline::{Batch, Source, Unit, Values};
 use columns::Columns;
 use cut::AtRecords;
@@ -159,7 +159,9 @@ fn read_header(head: &[u8], options: &CsvOptions) -> io::Result<(ByteRecord, usi
         end += 1;
     }
     if end == head.len() && head.len() == STRETCH_LEN {
-        return Err(io::Error::other(format!("the header does not end within {STRETCH_LEN} octets: is a quote never closed, or is it no table?")));
+        return Err(io::Error::other(format!(
+            "the header does not end within {STRETCH_LEN} octets: is a quote never closed, or is it no table?"
+        )));
     }
     Ok((names, end))
 }

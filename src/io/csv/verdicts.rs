@@ -204,45 +204,41 @@ fn snapshot(run: &Run<'_>, reading: usize) -> (String, String) {
     (digest, time.map_or(String::new(), |time| time.to_string()))
 }
 
-/// The names of all columns. One that is taken gets `_2` behind it, and so on.
+/// The names of all columns. One that is taken gets `_2` behind it, and so on; no verdict is called `row` or `url`.
 fn names(evaluator: &Evaluator<'_>, options: &CsvVerdictsOptions) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut add = |base: String| {
-        let mut name = base.clone();
-        let mut number = 2;
-        while names.contains(&name) || (["row", "url"].contains(&&name[..]) && !names.is_empty() && base != "url") {
-            name = format!("{base}_{number}");
-            number += 1;
-        }
-        names.push(name);
-    };
-    let with_dialect = |base: String, dialect: Option<&str>| dialect.map_or(base.clone(), |dialect| format!("{base}_{dialect}"));
-    add("row".to_owned());
-    options.files.iter().for_each(|_| add("file".to_owned()));
-    if options.with_url {
-        add("url".to_owned());
+    let own = [Some("row"), options.files.as_ref().map(|_| "file"), options.with_url.then_some("url")];
+    let mut names: Vec<String> = own.into_iter().flatten().map(str::to_owned).collect();
+    for carried in &options.carry {
+        names.push(untaken(carried, |name| names.contains(name)));
     }
-    options.carry.iter().cloned().for_each(&mut add);
-    for asked in evaluator.columns() {
-        add(with_dialect(format!("{}{}", options.prefix, asked.agent.column_suffix()), asked.dialect));
+    let with_dialect = |base: String, dialect: Option<&str>| dialect.map_or(base.clone(), |dialect| format!("{base}_{dialect}"));
+    let mut answers = Vec::new();
+    for Asked { agent, dialect, .. } in evaluator.columns() {
+        answers.push(with_dialect(format!("{}{}", options.prefix, agent.column_suffix()), dialect));
     }
     for asked in evaluator.usages() {
-        add(with_dialect(format!("usage_{}_{}", asked.key, asked.agent.column_suffix()), asked.dialect));
+        answers.push(with_dialect(format!("usage_{}_{}", asked.key, asked.agent.column_suffix()), asked.dialect));
     }
     if options.explain {
-        for asked in evaluator.columns() {
-            for what in ["reason", "group", "rule", "line"] {
-                add(with_dialect(format!("{what}_{}", asked.agent.column_suffix()), asked.dialect));
-            }
+        for Asked { agent, dialect, .. } in evaluator.columns() {
+            answers
+                .extend(["reason", "group", "rule", "line"].map(|what| with_dialect(format!("{what}_{}", agent.column_suffix()), dialect)));
         }
         let several = evaluator.readings().len() > 1;
         for reading in evaluator.readings() {
-            for what in ["snapshot_digest", "snapshot_time"] {
-                add(with_dialect(what.to_owned(), several.then(|| reading.store().dialect().name)));
-            }
+            let dialect = several.then(|| reading.store().dialect().name);
+            answers.extend(["snapshot_digest", "snapshot_time"].map(|what| with_dialect(what.to_owned(), dialect)));
         }
     }
+    for answer in &answers {
+        names.push(untaken(answer, |name| names.contains(name) || ["row", "url"].contains(&&name[..])));
+    }
     names
+}
+
+fn untaken(base: &str, is_taken: impl Fn(&String) -> bool) -> String {
+    let numbered = |number: u32| if number == 1 { base.to_owned() } else { format!("{base}_{number}") };
+    (1..).map(numbered).find(|name| !is_taken(name)).expect("some number is free")
 }
 
 /// Fields under way.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-use super::stretches::{AtLines, BYTE_ORDER_MARK, Decoded, MalformedCount, STRETCH_LEN, Span, Stretch, Stretches, Text};
 pub use super::stretches::Malformed;
+use super::stretches::{AtLines, BYTE_ORDER_MARK, Decoded, MalformedCount, STRETCH_LEN, Span, Stretch, Stretches, Text};
 use super::stretches::{listed, refuse_surt, refuse_utf16, surt_refused};
 use super::text::to_terminal_text;
 use crate::pipeline::{Batch, Carried, Source, Unit, Values};
@@ -295,6 +295,9 @@ impl Values for JsonBatch<'_> {
     }
 
     fn carried(&self, column: usize, row: usize) -> Carried<'_> {
+        if column >= self.carried_count {
+            return Carried::Null;
+        }
         let raw = self.get(self.carried[row * self.carried_count + column]);
         std::str::from_utf8(raw).map_or(Carried::Null, carried)
     }

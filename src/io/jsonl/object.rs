@@ -58,7 +58,9 @@ fn inner<'o>(raw: &'o str, path: &str) -> Option<&'o str> {
 
 /// The names of an object's keys.
 pub(super) fn keys(octets: &[u8]) -> Option<Vec<String>> {
-    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(octets).ok().map(|object| object.into_iter().map(|(key, _)| key).collect())
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(octets)
+        .ok()
+        .map(|object| object.into_iter().map(|(key, _)| key).collect())
 }
 
 struct Object<'a, 'o> {
