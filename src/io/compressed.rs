@@ -8,7 +8,9 @@
 //!               └──── empty buffers ◀──┘
 //! ```
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+#[cfg(feature = "gzip")]
+use std::io::BufRead;
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;

@@ -30,12 +30,14 @@ pub(super) trait Cut {
 }
 
 /// Records that end with LF, whatever they hold.
+#[cfg(feature = "json")]
 #[derive(Debug, Default)]
 pub(super) struct AtLines {
     searched: usize,
     end: usize,
 }
 
+#[cfg(feature = "json")]
 impl Cut for AtLines {
     fn last_end(&mut self, octets: &[u8]) -> usize {
         if let Some(at) = memchr::memrchr(b'\n', &octets[self.searched..]) {
@@ -73,6 +75,7 @@ impl<'s> Text<'s> {
     }
 
     /// The text behind its first `len` octets, of which there are so many.
+    #[cfg(feature = "csv")]
     pub(super) fn behind(self, len: usize) -> io::Result<Text<'s>> {
         match self {
             Text::Mapped(octets) => Ok(Text::Mapped(&octets[len..])),
@@ -109,6 +112,7 @@ pub(super) struct Stretches<'s, C> {
     /// The line that the next stretch begins with, from 1.
     line: u64,
     /// The line of a quote that nothing closed.
+    #[cfg_attr(not(feature = "csv"), expect(dead_code, reason = "lines have no quotes"))]
     unclosed: Option<u64>,
 }
 
@@ -119,6 +123,7 @@ impl<'s, C: Cut> Stretches<'s, C> {
     }
 
     /// The line of a quote that nothing closed, so that everything behind it is one record. Known at the end.
+    #[cfg(feature = "csv")]
     pub(super) fn unclosed(&self) -> Option<u64> {
         self.unclosed
     }

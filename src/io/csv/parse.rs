@@ -192,6 +192,9 @@ impl Values for CsvBatch<'_> {
     }
 
     fn carried(&self, column: usize, row: usize) -> Carried<'_> {
+        if column >= self.carried_count {
+            return Carried::Null;
+        }
         match self.get(self.carried[row * self.carried_count + column]) {
             b"" => Carried::Null,
             text => Carried::Text(Cow::Borrowed(text)),

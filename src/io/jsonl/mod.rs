@@ -295,6 +295,9 @@ impl Values for JsonBatch<'_> {
     }
 
     fn carried(&self, column: usize, row: usize) -> Carried<'_> {
+        if column >= self.carried_count {
+            return Carried::Null;
+        }
         let raw = self.get(self.carried[row * self.carried_count + column]);
         std::str::from_utf8(raw).map_or(Carried::Null, carried)
     }
