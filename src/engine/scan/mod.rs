@@ -232,7 +232,9 @@ mod tests {
             let any = [0, 0, (random() & random() & random()) as u8];
             let sets: Vec<[[u8; 128]; 3]> =
                 (0..set_count).map(|_| any.map(|any| std::array::from_fn(|_| any | (random() & random() & random()) as u8))).collect();
-            let (set, high) = ([random() & random() & random(), random() & random() & random()], random().is_multiple_of(2));
+            // Now and then none is special.
+            let (few, high) = (random() & random() & random(), random().is_multiple_of(2));
+            let set = if random().is_multiple_of(4) { [0; 2] } else { [few, random() & random() & random()] };
             let is_special = |octet: u8| match octet {
                 b'\n' => false,
                 128.. => high,

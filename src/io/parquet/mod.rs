@@ -1,16 +1,19 @@
 //! Parquet: columns of URLs in, rows that pass out as they came, and verdict columns out.
 //!
 //! ```text
-//!                     ┌ row group ┐  URL column and what is carried alone, part by part
-//!  [`ParquetInput`] ──┤ row group ├──▶ [`ParquetRows`] ──▶ pipeline ──▶ [`ParquetColumns`]: verdicts
-//!    one open file    └ row group ┘                           │
-//!          │                                                  ▼ bits
-//!          └───────────── pages, all columns ─────────▶ [`ParquetRowWriter`]: the rows that pass
+//!                  ┌ row group ┐   columns of URLs, and what is carried, part by part
+//!  ParquetInput ───┤ row group ├──▶ ParquetRows ──▶ pipeline ──▶ ParquetColumns: verdicts
+//!  one open file   └ row group ┘                       │
+//!        │                                             ▼ one bit a row
+//!        └────────────── pages of all columns ──▶ ParquetRowWriter: the rows that pass
 //! ```
 //!
-//! A row group is decided by one thread; several are at once. A filter keeps nothing of the rows while they are decided: it gathers which of them pass, and goes back
-//! to the file for those. Row groups that pass whole are copied octet for octet, others are written again column by column, below Arrow: levels and values as
-//! Parquet has them, so that no type is lost that Arrow does not know.
+//! A row group is decided by one thread; several are at once. A filter keeps nothing of the rows while they are decided: it gathers which of them pass
+//! ([`ParquetRowWriter`]), and goes back to the file for those. Row groups that pass whole are copied octet for octet, others are written again column by column,
+//! below Arrow: levels and values as Parquet has them, so that no type is lost that Arrow does not know.
+//!
+//! Memory: a row group that is decided costs the pages and dictionaries of the columns that are read; one that is written again the same for one column at a time, and
+//! what it is encoded to, which is no more than it was. As many are under way as there are threads, of each kind.
 
 mod chunk;
 mod file;

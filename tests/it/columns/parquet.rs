@@ -148,7 +148,7 @@ fn mixed() -> Vec<bool> {
     let passes = |row: usize| match row / 1000 {
         0 => true,
         1 => false,
-        2 => row.is_multiple_of(3),
+        2 => row % 3 < 1,
         3 => row == 3999,
         4 => row != 4000,
         _ => row % 100 < 50,
