@@ -86,7 +86,7 @@ pub fn rows<'s>(source: &mut dyn Source<'s>, threads: usize) -> Vec<Row> {
         }
     }
     static NOTHING: LazyLock<Store> = LazyLock::new(|| Builder::new(RFC9309).finish().unwrap().open().unwrap());
-    let evaluator = Evaluator::new(&*NOTHING, vec![Agent::token("*").unwrap()]);
+    let evaluator = Evaluator::new(&NOTHING, vec![Agent::token("*").unwrap()]);
     let mut keep = Keep(Vec::new());
     let summary = run(source, &evaluator, &mut keep, NonZeroUsize::new(threads).unwrap()).unwrap();
     assert_eq!(summary.rows, keep.0.len() as u64);
