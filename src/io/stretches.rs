@@ -112,7 +112,6 @@ pub(super) struct Stretches<'s, C> {
     /// The line that the next stretch begins with, from 1.
     line: u64,
     /// The line of a quote that nothing closed.
-    #[cfg_attr(not(feature = "csv"), expect(dead_code, reason = "lines have no quotes"))]
     unclosed: Option<u64>,
 }
 
