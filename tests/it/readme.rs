@@ -135,7 +135,7 @@ fn the_cargo_commands_are_in_the_gate() {
 /// Every option that the guide and the README name exists.
 #[test]
 fn options_named_in_documents_exist() {
-    let helps: String = ["check", "compile", "eval", "filter", "inspect", "agents", "explain", "diff", "lint", "bench"]
+    let helps: String = ["check", "compile", "eval", "filter", "inspect", "agents", "explain", "diff", "lint", "origins", "bench"]
         .iter()
         .map(|subcommand| run(&format!("robosieve {subcommand} --help"), &root()).1.join("\n"))
         .collect();
@@ -143,7 +143,7 @@ fn options_named_in_documents_exist() {
         let text = fs::read_to_string(root().join(document)).unwrap();
         let commands = text.split('`').filter(|code| code.contains("--")).flat_map(|code| code.split_whitespace());
         for option in commands.filter(|word| word.starts_with("--") && word.len() > 3) {
-            let known = helps.contains(option.trim_end_matches([',', '.', ')', '\''])) || ["--release", "--path"].contains(&option);
+            let known = helps.contains(option.trim_end_matches([',', '.', ')', '\''])) || ["--release", "--path", "--max-redirs", "--max-time"].contains(&option);
             assert!(known, "{document} names {option}");
         }
     }
