@@ -3,6 +3,7 @@
 mod analyse;
 mod blocks;
 mod claims;
+mod columns;
 mod command;
 mod conformance;
 mod corpus;

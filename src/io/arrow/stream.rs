@@ -178,7 +178,8 @@ impl<R: Read> Messages<R> {
                 self.octets(4)?;
                 self.header()?
             }
-            &[a, b, c, d] => self.header_behind([a, b, c, d])?,
+            // Text would be a length of half a gibibyte and more.
+            &[a, b, c, d] if u32::from_le_bytes([a, b, c, d]) == u32::MAX || d == 0 => self.header_behind([a, b, c, d])?,
             _ => None,
         };
         let no_stream = || io::Error::new(io::ErrorKind::InvalidData, "no Arrow stream: it does not begin as one");

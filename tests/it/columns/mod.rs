@@ -1,0 +1,3 @@
+//! Columns in and out: the same verdicts for the same URLs, whatever form they come in.
+
+mod arrow;
