@@ -143,7 +143,8 @@ fn options_named_in_documents_exist() {
         let text = fs::read_to_string(root().join(document)).unwrap();
         let commands = text.split('`').filter(|code| code.contains("--")).flat_map(|code| code.split_whitespace());
         for option in commands.filter(|word| word.starts_with("--") && word.len() > 3) {
-            let known = helps.contains(option.trim_end_matches([',', '.', ')', '\''])) || ["--release", "--path", "--max-redirs", "--max-time"].contains(&option);
+            let known = helps.contains(option.trim_end_matches([',', '.', ')', '\'']))
+                || ["--release", "--path", "--max-redirs", "--max-time"].contains(&option);
             assert!(known, "{document} names {option}");
         }
     }

@@ -94,7 +94,7 @@ impl<'s> ColumnsBuilder<'s> {
             asked,
             reading_count: evaluator.readings().len(),
             reasons: Arc::new(StringArray::from_iter_values(Reason::ALL.map(Reason::name))),
-            files: Arc::new(StringArray::from_iter_values(columns.files.iter().flatten())),
+            files: Arc::new(StringArray::from_iter_values(columns.files.as_deref().unwrap_or_default())),
             columns,
             with_lent: !evaluator.fallback().is_off(),
             escaped: 0,

@@ -1,4 +1,12 @@
-//! Arrow: columns of URLs in, verdict columns out. docs/COLUMNS.md defines the latter.
+//! Arrow: URL columns in, rows that pass and verdict columns out. docs/COLUMNS.md defines the latter.
+//!
+//! | for | there is |
+//! |---|---|
+//! | verdicts for an array, or for batches of a reader | [`evaluate`], [`VerdictReader`] |
+//! | IPC files and streams as sources of rows | [`IpcFile`], [`IpcStream`], asked by [`TableOptions`] |
+//! | rows that pass, with all their columns | [`ArrowRows`], for a [`Filter`](super::filter::Filter) |
+//! | verdict columns as files and streams | [`ArrowColumns`], as [`Columns`] says |
+//! | sources and sinks of one's own | [`Selection`], [`UrlBatch`], [`UrlArray`], [`ColumnsBuilder`] |
 
 mod carried;
 mod columns;

@@ -46,6 +46,8 @@ pub struct IpcStream<R> {
     compression: Option<CompressionType>,
     /// Record batches given.
     count: u64,
+    /// What follows is no longer the stream: in a file, it is the footer.
+    at_end: bool,
 }
 
 impl<R: Read> IpcStream<R> {
@@ -69,6 +71,7 @@ impl<R: Read> IpcStream<R> {
             first: None,
             compression: None,
             count: 0,
+            at_end: false,
         };
         stream.first = stream.next_message()?;
         stream.compression = stream.first.as_ref().and_then(|(header, _)| header.compression());
@@ -97,22 +100,26 @@ impl<R: Read> IpcStream<R> {
 
     /// The next record batch; dictionaries before it are taken in.
     fn next_message(&mut self) -> io::Result<Option<(Header, Buffer)>> {
-        let place = self.count + u64::from(self.first.is_some());
-        let next = || -> io::Result<Option<(Header, Buffer)>> {
-            while let Some(header) = self.messages.header()? {
-                let body = self.messages.body(&header)?;
-                match header.kind() {
-                    MessageHeader::RecordBatch => return Ok(Some((header, body))),
-                    // Record batches that are still to be decoded keep the dictionaries of their time.
-                    MessageHeader::DictionaryBatch => Arc::make_mut(&mut self.decoder).add_dictionary(&header, &body)?,
-                    MessageHeader::Schema => return Err(damaged("a second schema")),
-                    other => return Err(damaged(format!("a message of another kind: {other:?}"))),
-                }
+        if self.at_end {
+            return Ok(None);
+        }
+        let message = self.read_message().map_err(|error| located(format_args!("behind {} record batches", self.count), &error))?;
+        self.at_end = message.is_none();
+        Ok(message)
+    }
+
+    fn read_message(&mut self) -> io::Result<Option<(Header, Buffer)>> {
+        while let Some(header) = self.messages.header()? {
+            let body = self.messages.body(&header)?;
+            match header.kind() {
+                MessageHeader::RecordBatch => return Ok(Some((header, body))),
+                // Record batches that are still to be decoded keep the dictionaries of their time.
+                MessageHeader::DictionaryBatch => Arc::make_mut(&mut self.decoder).add_dictionary(&header, &body)?,
+                MessageHeader::Schema => return Err(damaged("a second schema")),
+                other => return Err(damaged(format!("a message of another kind: {other:?}"))),
             }
-            Ok(None)
-        };
-        let mut next = next;
-        next().map_err(|error| located(format_args!("behind {place} record batches"), &error))
+        }
+        Ok(None)
     }
 }
 
@@ -176,13 +183,26 @@ impl<R: Read> Messages<R> {
             [] => return Err(io::Error::new(io::ErrorKind::InvalidData, "empty: no Arrow stream")),
             start if start == &MAGIC[..4] => {
                 self.octets(4)?;
-                self.header()?
+                self.header_behind_padding()?
             }
-            &[a, b, c, d] => self.header_behind([a, b, c, d])?,
+            // Text would be a length of half a gibibyte and more.
+            &[a, b, c, d] if u32::from_le_bytes([a, b, c, d]) == u32::MAX || d == 0 => self.header_behind([a, b, c, d])?,
             _ => None,
         };
         let no_stream = || io::Error::new(io::ErrorKind::InvalidData, "no Arrow stream: it does not begin as one");
         header.filter(|header| header.kind() == MessageHeader::Schema).ok_or_else(no_stream)
+    }
+
+    /// The first header of a file: zeros before it make it begin at a multiple of 8 octets, or of 64.
+    fn header_behind_padding(&mut self) -> io::Result<Option<Header>> {
+        for _ in 0..16 {
+            match self.octets(4)?[..] {
+                [0, 0, 0, 0] => {}
+                [a, b, c, d] => return self.header_behind([a, b, c, d]),
+                _ => break,
+            }
+        }
+        Ok(None)
     }
 
     /// The header of the next message, `None` where the stream ends.
