@@ -33,6 +33,8 @@ const MAX_WINDOWS: usize = 256;
 /// Rules, and sequences of their segments, beyond which the segment automaton is no worse; and segments of one of them. (Real groups have 322 at most.)
 const MAX_RULES: usize = 2048;
 const MAX_SEGMENTS: usize = 32;
+/// Octets of a segment beyond which its rule is not worth a copy: hardly a target is as long.
+const MAX_SEGMENT_LEN: usize = 1 << 14;
 /// Octets of a segment in which a window is sought.
 const MAX_OFFSETS: usize = 64;
 /// What may be spent on looking at rules on one line: one for each whose surroundings are compared, so many for each that is looked at whole. Where
@@ -495,7 +497,11 @@ pub(super) fn floating_rules(matcher: &Matcher<'_>, value_of: impl Fn(u32) -> Op
     }
     let parts = found.iter().flat_map(|(_, _, path, _)| path);
     let wanted = parts.filter_map(|part| if let Part::Needle(needle) | Part::InQuery(needle) = part { Some(*needle) } else { None });
-    let Spellings(spellings) = Spellings::of(view, wanted)?;
+    let wanted: Vec<usize> = wanted.collect();
+    if wanted.iter().any(|&needle| view.needle(needle).is_none_or(|needle| needle.len > MAX_SEGMENT_LEN)) {
+        return None;
+    }
+    let Spellings(spellings) = Spellings::of(view, wanted.into_iter())?;
     let mut rules = Vec::with_capacity(found.len());
     for (rank, depth, path, anchored) in found {
         let spell = |part: Part| match part {
