@@ -75,7 +75,7 @@ def with_polars(path):
     readers = {
         ".parquet": polars.read_parquet,
         ".csv": lambda path: polars.read_csv(path, infer_schema_length=None),
-        ".arrow": lambda path: polars.read_ipc(path, memory_map=False),
+        ".arrow": polars.read_ipc,
         ".arrows": polars.read_ipc_stream,
     }
     return readers[path.suffix](path).to_dict(as_series=False)
@@ -149,10 +149,12 @@ def check_filters(command, urls):
         kept = command.run("filter", file, "--url-column", "link", "-o", out)["kept"]
         before, after = read_table(file), read_table(out)
         assert after.schema.equals(before.schema, check_metadata=True), f"{name}: {after.schema}, not {before.schema}"
-        right = before.filter(allowed)
-        assert kept == right.num_rows == after.num_rows > 0, name
-        for column in right.column_names:
-            assert after[column].to_pylist() == right[column].to_pylist(), f"{name}: {column}"
+        # By hand: pyarrow filters no views.
+        allowed = allowed.to_pylist()
+        assert kept == sum(allowed) == after.num_rows > 0, name
+        for column in before.column_names:
+            right = [value for value, passes in zip(before[column].to_pylist(), allowed) if passes]
+            assert after[column].to_pylist() == right, f"{name}: {column}"
     print("filter: rows that pass, columns and schemas as they were")
 
 
