@@ -358,7 +358,10 @@ impl<'s> Decided<'s> {
     /// When there is no such row, or it is that of a [`Unit`] and the sink did not want rows.
     #[inline]
     pub fn row(&self, row: usize) -> &[u8] {
-        &self.octets[self.rows.range(&self.octets, row)]
+        match &self.values {
+            Some(values) => values.value(row),
+            None => &self.octets[self.rows.range(&self.octets, row)],
+        }
     }
 
     /// A row of a list as it came, with its line end if it had one; of a text of another kind the whole record.

@@ -185,6 +185,9 @@ impl<'s> Decider<'_, 's> {
             let mut decided = self.decide(worker, part.of_file(batch.file), spare.take());
             if !self.rows {
                 decided.values = None;
+            }
+            // Values hold the rows themselves: what they were gathered in serves the next part.
+            if !self.rows || decided.values.is_some() {
                 spare = Some(Decided { octets: mem::take(&mut decided.octets), ..Decided::default() });
             }
             parts.push(decided);
