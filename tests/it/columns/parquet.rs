@@ -495,7 +495,7 @@ fn wrong_columns_are_refused() {
     with_evaluator(|evaluator, store| {
         let mut rows = ParquetRows::new(&input, &asked(Some("key"), &[])).unwrap();
         let error = run(&mut rows, evaluator, &mut Keep::new(store, false), threads(1)).unwrap_err();
-        assert!(matches!(error, RunError::Source(_)) && error.to_string().contains("SURT"), "{error}");
+        assert!(matches!(error, RunError::Unit(..)) && error.to_string().contains("SURT"), "{error}");
     });
 }
 
