@@ -1,4 +1,4 @@
-//! Batches over threads, in order: the only threads there are.
+//! Batches over threads, in order: the threads that decide.
 //!
 //! ```text
 //!             ┌─────────── the table ───────────┐

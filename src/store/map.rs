@@ -53,8 +53,8 @@ pub fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: the map is read-only and private to this process. If another process writes to the file in place, the octets under
     // the slice change, which the language calls undefined; every tool that maps shares that. What we do about it: no octet is ever
     // used as anything but an integer, every index made from one is checked where it is used, and documentation asks that files are
-    // replaced, not overwritten. A file cut short while mapped ends the process with a signal; it can not return wrong octets.
+    // replaced, not overwritten. A file cut short while mapped is a signal (the command ends with a message then); it can not return wrong octets.
     // Measured: to open a store of 27 MB, answer one row and end takes 4 ms; reading that file takes 21 ms, and a store may be a thousand times as
-    // large. A list of 979 MB takes as long mapped as streamed (1.00 times), without a buffer of ours.
+    // large. A list of 810 MB is decided 1.15 to 1.2 times as fast mapped as read, on one thread and on two.
     unsafe { Mmap::map(file) }
 }
