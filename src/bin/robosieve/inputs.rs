@@ -208,9 +208,9 @@ impl<'f> Reading<'f> {
             let mut source = Mapped { lines: MappedLines::new(octets.as_slice()), watch, meter: self.meter.clone(), name };
             return work(&mut source, evaluator);
         }
-        let mut chain = Chain { reading: self, next: 0, current: None };
+        let mut chain = Chain { reading: self, next: 0, current: None, ended: Vec::new() };
         let result = work(&mut chain, evaluator);
-        chain.end_file();
+        chain.remark();
         result
     }
 
@@ -386,6 +386,8 @@ struct Chain<'r, 'f, 's> {
     /// The number of the file to be opened next.
     next: usize,
     current: Option<Current<'s>>,
+    /// Files that were read, with their numbers, whose last rows may not be decided yet.
+    ended: Vec<(usize, Current<'s>)>,
 }
 
 /// The file that is read.
@@ -420,16 +422,26 @@ impl<'s> Chain<'_, '_, 's> {
         Ok(true)
     }
 
-    /// Notes what there is to say about a file that was read.
+    /// Notes what there is to say about files whose rows are all decided.
+    fn remark(&mut self) {
+        self.ended.extend(self.current.take().map(|current| (self.next - 1, current)));
+        for (number, ended) in self.ended.drain(..) {
+            let (malformed, notes) = match ended {
+                Current::Csv(rows) => (rows.malformed(), rows.notes()),
+                Current::JsonLines(rows) => (rows.malformed(), Vec::new()),
+                Current::Other(_) | Current::Parquet(..) => continue,
+            };
+            if malformed.rows > 0 || !notes.is_empty() {
+                let file = shown_name(&self.reading.files[number]);
+                self.reading.remarks.push(Remark { file, malformed, notes });
+            }
+        }
+    }
+
+    /// Keeps a file that was read for what there is to say when its rows are decided.
     fn end_file(&mut self) {
-        let (malformed, notes) = match self.current.take() {
-            Some(Current::Csv(rows)) => (rows.malformed(), rows.notes()),
-            Some(Current::JsonLines(rows)) => (rows.malformed(), Vec::new()),
-            Some(Current::Other(_) | Current::Parquet(..)) | None => return,
-        };
-        if malformed.rows > 0 || !notes.is_empty() {
-            let file = shown_name(&self.reading.files[self.next - 1]);
-            self.reading.remarks.push(Remark { file, malformed, notes });
+        if let Some(current @ (Current::Csv(_) | Current::JsonLines(_))) = self.current.take() {
+            self.ended.push((self.next - 1, current));
         }
     }
 }

@@ -14,6 +14,7 @@ mod origins;
 mod outputs;
 mod readings;
 mod rows;
+mod tables;
 mod usage;
 
 use std::ffi::OsStr;
