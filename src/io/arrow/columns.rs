@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int8Array, Int32Array, StringArray, StringBuilder, TimestampSecondArray, UInt32Builder,
+    ArrayRef, BooleanArray, DictionaryArray, Int8Array, Int32Array, StringArray, StringBuilder, TimestampMillisecondArray, UInt32Builder,
     UInt64Array,
 };
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
@@ -229,14 +229,15 @@ fn snapshots(decided: &Decided<'_>, reading: usize) -> [ArrayRef; 2] {
         }
         let time = snapshot.and_then(|snapshot| match snapshot.time() {
             SnapshotTime::Undated => None,
-            SnapshotTime::Effective(time) | SnapshotTime::Observed(time) => Some(time),
+            // Parquet knows no seconds.
+            SnapshotTime::Effective(time) | SnapshotTime::Observed(time) => time.checked_mul(1000),
         });
         for _ in run.rows.clone() {
             digests.append_option(snapshot.map(|_| &digest));
             times.push(time);
         }
     }
-    [Arc::new(digests.finish()), Arc::new(TimestampSecondArray::from(times).with_timezone("UTC"))]
+    [Arc::new(digests.finish()), Arc::new(TimestampMillisecondArray::from(times).with_timezone("UTC"))]
 }
 
 /// What the rows came in, if that is a record batch.
@@ -341,7 +342,7 @@ pub fn schema(evaluator: &Evaluator<'_>, columns: &Columns) -> Schema {
     }
     for names in &names.snapshots {
         fields.push(Field::new(&names.digest, DataType::Utf8, true));
-        fields.push(Field::new(&names.time, DataType::Timestamp(TimeUnit::Second, Some("UTC".into())), true));
+        fields.push(Field::new(&names.time, DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())), true));
     }
     fields.extend(names.lent.iter().map(|name| Field::new(name, DataType::Utf8, true)));
     Schema::new_with_metadata(fields, metadata(evaluator, &names))

@@ -11,7 +11,9 @@ use arrow::array::{
     RecordBatchIterator, StringArray, StringBuilder, StringViewArray, StructArray, TimestampMicrosecondArray, UInt16Array,
 };
 use arrow::compute::{cast, concat_batches, filter_record_batch};
-use arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Schema, SchemaRef, TimestampSecondType, UInt8Type, UInt32Type, UInt64Type};
+use arrow::datatypes::{
+    DataType, Field, Int8Type, Int32Type, Schema, SchemaRef, TimestampMillisecondType, UInt8Type, UInt32Type, UInt64Type,
+};
 use arrow::ipc::CompressionType;
 use arrow::ipc::reader::{FileReader, StreamReader};
 use arrow::ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
@@ -731,8 +733,8 @@ fn all_the_columns_there_are() {
         let digest = digests[0].as_deref().unwrap();
         assert!(digest.len() == 64 && digest.bytes().all(|octet| octet.is_ascii_hexdigit()), "{digest}");
         assert_eq!((digests[1].as_deref(), &digests[4], &digests[5]), (Some(digest), &None, &None));
-        let times: Vec<Option<i64>> = all["snapshot_time_rfc9309"].as_primitive::<TimestampSecondType>().iter().collect();
-        assert_eq!(times, [Some(1_700_000_000), Some(1_700_000_000), None, None, None, None, Some(1_700_000_000)]);
+        let times: Vec<Option<i64>> = all["snapshot_time_rfc9309"].as_primitive::<TimestampMillisecondType>().iter().collect();
+        assert_eq!(times, [Some(1_700_000_000_000), Some(1_700_000_000_000), None, None, None, None, Some(1_700_000_000_000)]);
         let verdicts: Vec<Option<bool>> = all["allow_AnyBot_rfc9309_2"].as_boolean().iter().collect();
         assert_eq!(verdicts, [Some(false), Some(true), Some(false), Some(false), None, None, Some(true)]);
     }
