@@ -1,8 +1,8 @@
 //! Where records end, found by their quotes.
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr_iter, memrchr};
 
-use super::QUOTE;
+use super::{QUOTE, is_line_end};
 use crate::io::stretches::Cut;
 
 /// Records that end with a line end outside quotes.
@@ -29,31 +29,41 @@ impl AtRecords {
     }
 
     fn go_on(&mut self, octets: &[u8]) {
-        while let Some(at) = memchr(QUOTE, &octets[self.pos..]).map(|at| self.pos + at) {
-            match self.opened {
-                None => {
-                    let begins = at == 0 || octets[at - 1] == self.delimiter || matches!(octets[at - 1], b'\n' | b'\r');
-                    if begins {
-                        self.outside.push((self.last_outside, at));
-                        self.opened = Some(at);
-                    }
-                    self.pos = at + 1;
+        let first = self.pos;
+        for at in memchr_iter(QUOTE, &octets[first..]).map(|at| first + at) {
+            if at < self.pos {
+                continue; // the second of two
+            }
+            self.pos = at + 1;
+            if self.opened.is_none() {
+                let begins = at == 0 || octets[at - 1] == self.delimiter || is_line_end(octets[at - 1]);
+                if begins {
+                    self.close_outside(octets, at);
+                    self.opened = Some(at);
                 }
-                Some(_) => match octets.get(at + 1) {
-                    Some(&QUOTE) => self.pos = at + 2,
-                    Some(_) => {
-                        self.opened = None;
-                        self.last_outside = at + 1;
-                        self.pos = at + 1;
-                    }
-                    None => {
-                        self.pos = at; // nobody knows yet
-                        return;
-                    }
-                },
+                continue;
+            }
+            match octets.get(at + 1) {
+                Some(&QUOTE) => self.pos = at + 2,
+                Some(_) => {
+                    self.opened = None;
+                    self.last_outside = at + 1;
+                }
+                None => {
+                    self.pos = at; // nobody knows yet
+                    return;
+                }
             }
         }
         self.pos = octets.len();
+    }
+
+    /// Notes what lies outside quotes up to `end`. It is mostly one delimiter, in which no record ends.
+    #[inline]
+    fn close_outside(&mut self, octets: &[u8], end: usize) {
+        if end - self.last_outside != 1 || is_line_end(octets[self.last_outside]) {
+            self.outside.push((self.last_outside, end));
+        }
     }
 
     /// The places outside quotes, the last one first.

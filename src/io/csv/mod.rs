@@ -29,6 +29,11 @@ pub use verdicts::{CsvVerdicts, CsvVerdictsOptions};
 /// What fields are quoted with.
 const QUOTE: u8 = b'"';
 
+#[inline]
+fn is_line_end(octet: u8) -> bool {
+    matches!(octet, b'\n' | b'\r')
+}
+
 /// How a table is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CsvOptions {
