@@ -222,14 +222,19 @@ impl<W: Write> RowWriter for LineWriter<W> {
 pub struct NoAnswer {
     /// The number of its input, as the source gave it.
     pub file: u32,
-    line: u64,
+    /// Of the row, from 0.
+    number: u64,
+    is_line: bool,
     reason: &'static str,
     row: String,
 }
 
 impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} has no answer ({}): {}", self.line, self.reason, self.row)
+        match self.is_line {
+            true => write!(f, "line {} has no answer ({}): {}", self.number + 1, self.reason, self.row),
+            false => write!(f, "row {} (from 0) has no answer ({}): {}", self.number, self.reason, self.row),
+        }
     }
 }
 
@@ -243,7 +248,8 @@ fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {
     let reason = decided.decisions(row).iter().find(|decision| decision.verdict == Verdict::Unresolved).map(|decision| decision.reason);
     io::Error::other(NoAnswer {
         file: decided.file(),
-        line: decided.first_row() + row as u64 + 1,
+        number: decided.first_row() + row as u64,
+        is_line: decided.values().is_none(),
         reason: reason.map_or("no policy of its domain", Reason::name),
         row: super::text::to_terminal_text(decided.row(row)).into_owned(),
     })

@@ -9,6 +9,8 @@ pub mod directory;
 #[cfg(feature = "domains")]
 pub mod domains;
 pub mod filter;
+#[cfg(feature = "arrow")]
+pub mod guard;
 pub mod inputs;
 #[cfg(feature = "json")]
 pub mod json;

@@ -163,7 +163,8 @@ fn number(carried: &Carried<'_>) -> Option<Total> {
             let float = || text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Total::Float);
             text.parse::<i128>().ok().map(Total::Integer).or_else(float)
         }
-        Carried::Null | Carried::Bool(_) | Carried::Json(_) => None,
+        Carried::Json(json) => json.parse::<f64>().ok().filter(|number| number.is_finite()).map(Total::Float),
+        Carried::Null | Carried::Bool(_) => None,
     }
 }
 

@@ -86,8 +86,12 @@ impl Replacement {
             Kind::Nameless(file, path) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
                 file.sync_all()?;
+                // Where there is nothing to replace, one step does.
+                if name_it(&file, &path).is_ok() {
+                    return Ok(());
+                }
                 let folder = folder_of(&path);
-                // A name of its own first: only a rename takes the place of another file.
+                // Else a name of its own first: only a rename takes the place of another file.
                 let named = names().make_in(folder, |name| name_it(&file, name)).map_err(|error| io::Error::from(error.kind()))?;
                 named.into_temp_path().persist(&path).map_err(|error| error.error)
             }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use robosieve::io::compressed::Compression;
 use robosieve::io::domains::WholeDomains;
 use robosieve::io::filter::{Filter, Require, Undecided};
 use robosieve::io::inputs::{Format, InputFile, Inputs};
@@ -36,6 +37,9 @@ fn run_into_one(args: &FilterArgs, inputs: &Inputs) -> Result<Exit, Failure> {
     if args.resume {
         return Err(Failure::new("--resume continues a run from a directory or several files into a directory: give -o DIRECTORY"));
     }
+    if let [file] = files {
+        check_name(&args.output, file.format)?;
+    }
     let can_be_joined = files.iter().all(|file| matches!(file.format, Format::Lines | Format::JsonLines) && file.format == files[0].format);
     if files.len() > 1 && !can_be_joined {
         return Err(Failure::new("only lists and JSON lines can be written one after another: give -o DIRECTORY for an output a file"));
@@ -46,6 +50,20 @@ fn run_into_one(args: &FilterArgs, inputs: &Inputs) -> Result<Exit, Failure> {
     Output::all_apart(&[undecided_path(args), args.run.summary_json.as_deref()], &paths)?;
     let outputs = Outputs::create(&args.output, undecided_path(args))?;
     with_evaluator(&args.run, files, |evaluator, report| outputs.fill(args, files, evaluator, report))
+}
+
+/// Refuses the name of an output that says something else than it would hold.
+fn check_name(output: &Path, format: Format) -> Result<(), Failure> {
+    let says = Format::of_file_name(output);
+    let is_other = says.is_some_and(|says| says != format && says != Format::Lines);
+    let is_compressed = !format.is_text() && Compression::of_name(output) != Compression::None;
+    if !is_stdout(output) && (is_other && format != Format::Lines || is_compressed) {
+        return Err(Failure::new(format!(
+            "{}: rows come back in the format that they came in, {format}: name the output so",
+            shown(output)
+        )));
+    }
+    Ok(())
 }
 
 /// Every file has an output of its name.
@@ -59,6 +77,9 @@ fn run_into_folder(args: &FilterArgs, inputs: &Inputs) -> Result<Exit, Failure> 
     }
     let folders: Vec<&Path> = std::iter::once(&*args.output).chain(undecided_path(args)).collect();
     for folder in &folders {
+        if folder.exists() && !folder.is_dir() {
+            return Err(Failure::new(format!("{} is no directory, and there are several inputs: their outputs need one", shown(folder))));
+        }
         fs::create_dir_all(folder).map_err(|error| Failure::of(shown(folder), &error))?;
         let place = folder.canonicalize().map_err(|error| Failure::of(shown(folder), &error))?;
         let holds =
@@ -149,9 +170,9 @@ impl Outputs {
         kept.undecided += sink.undecided();
         kept.opted_out += sink.opted_out();
         sink.finish()?;
-        // The data first: a summary that nobody reads must not cost it.
-        self.passing.into_inner().unwrap_or_else(PoisonError::into_inner).commit()?;
-        self.undecided.map(|out| out.into_inner().unwrap_or_else(PoisonError::into_inner).commit()).transpose().map(drop)
+        // The data first: a summary that nobody reads must not cost it. The rows that pass last: --resume looks whether they are there.
+        self.undecided.map(|out| out.into_inner().unwrap_or_else(PoisonError::into_inner).commit()).transpose()?;
+        self.passing.into_inner().unwrap_or_else(PoisonError::into_inner).commit()
     }
 }
 

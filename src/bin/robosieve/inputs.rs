@@ -205,7 +205,8 @@ impl<'f> Reading<'f> {
             let Some(Opened::List(path, file, metadata)) = self.first.take() else { unreachable!("it was just looked at") };
             let octets = map(&file).map(Octets::Mapped).map_err(|error| Failure::of(shown(&path), &error))?;
             let watch = Watch { file, metadata };
-            let mut source = Mapped { lines: MappedLines::new(octets.as_slice()), watch, meter: self.meter.clone(), name };
+            let lines = octets.as_slice().strip_prefix(BYTE_ORDER_MARK).unwrap_or(octets.as_slice());
+            let mut source = Mapped { lines: MappedLines::new(lines), watch, meter: self.meter.clone(), name };
             return work(&mut source, evaluator);
         }
         let mut chain = Chain { reading: self, next: 0, current: None, ended: Vec::new() };
@@ -234,7 +235,7 @@ impl<'f> Reading<'f> {
         let text =
             || Ok::<Box<dyn Read + Send>, io::Error>(Box::new(Decoder::new(open_stream(path, &self.meter)?, Compression::of_name(path))?));
         Ok(match format {
-            Format::Lines => Opened::Lines(text()?),
+            Format::Lines => Opened::Lines(without_mark(text()?)?),
             Format::Csv => Opened::Csv(CsvRows::streamed(text()?, &CsvOptions { url_column, carry, ..CsvOptions::default() })?),
             Format::Tsv => Opened::Csv(CsvRows::streamed(text()?, &CsvOptions { url_column, carry, ..CsvOptions::tsv() })?),
             Format::JsonLines => {
@@ -274,6 +275,30 @@ fn place_of(name: &str, names: &mut Vec<String>) -> usize {
     })
 }
 
+/// What some programs begin texts in UTF-8 with. It is no part of the first URL.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A list without a byte order mark.
+fn without_mark(mut list: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut head = Vec::new();
+    (&mut list).take(8).read_to_end(&mut head)?;
+    refuse_tables(&head)?;
+    let start = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    head.drain(..start);
+    Ok(Box::new(io::Cursor::new(head).chain(list)))
+}
+
+/// An error for what begins as no list does.
+fn refuse_tables(head: &[u8]) -> io::Result<()> {
+    let what = match head {
+        [b'P', b'A', b'R', b'1', ..] => "Parquet: call it .parquet, or give --input-format parquet",
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => "Arrow: call it .arrow, or give --input-format arrow",
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "in UTF-16: write it anew in UTF-8",
+        _ => return Ok(()),
+    };
+    Err(io::Error::other(format!("no list of URLs, but {what}")))
+}
+
 /// A list that can be mapped: a regular file that is not compressed.
 fn open_list(path: &Path) -> io::Result<Option<Opened>> {
     if path == Path::new("-") || Compression::of_name(path) != Compression::None {
@@ -288,6 +313,7 @@ fn open_list(path: &Path) -> io::Result<Option<Opened>> {
     let mut head = [0; 8];
     let len = file.read(&mut head)?;
     let is_plain = Compression::of_octets(&head[..len]) == Compression::None;
+    refuse_tables(&head[..len])?;
     Ok((metadata.is_file() && metadata.len() > 0 && is_plain).then(|| Opened::List(path.to_path_buf(), file, metadata)))
 }
 
@@ -303,11 +329,14 @@ fn open_stream(path: &Path, meter: &Meter) -> io::Result<Box<dyn Read + Send>> {
     if metadata.is_dir() {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
+    let metadata_len = if metadata.is_file() { metadata.len() } else { 0 };
     let watch = if metadata.is_file() { Some(Watch { file: file.try_clone()?, metadata }) } else { None };
     if watch.is_none() {
         widen(&file);
     }
-    Ok(Box::new(Counted { stream: file, watch, meter }))
+    // What grows is read as far as it went. (Some files of the system say that they are empty.)
+    let len = if metadata_len > 0 { metadata_len } else { u64::MAX };
+    Ok(Box::new(Counted { stream: file.take(len), watch, meter }))
 }
 
 #[cfg(unix)]
@@ -496,6 +525,8 @@ pub fn failure(files: &[InputFile], error: RunError) -> Failure {
     match error {
         RunError::Sink(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<NoAnswer>()) {
             Some(no_answer) => Failure::of(shown_name(&files[no_answer.file as usize]), &error),
+            // A writer of rows goes back to its input, and outputs have their own names in their errors.
+            None if files.len() == 1 && error.kind() == io::ErrorKind::InvalidData => Failure::of(shown_name(&files[0]), &error),
             None => Failure::from(error),
         },
         RunError::Source(error) => Failure::from(error),

@@ -24,6 +24,8 @@ mod summary;
 
 use clap::Parser;
 
+use robosieve::io::guard::is_guarded;
+
 use args::{Arguments, Command};
 use exit::{Exit, say};
 
@@ -34,6 +36,13 @@ fn main() -> std::process::ExitCode {
         say!("robosieve: {error}");
         return Exit::Error.into();
     }
+    let hook = std::panic::take_hook();
+    // A panic of a decoder becomes an error that says more.
+    std::panic::set_hook(Box::new(move |panic| {
+        if !is_guarded() {
+            hook(panic);
+        }
+    }));
     let result = match arguments.command {
         Command::Check(args) => check::run(&args),
         Command::Compile(args) => compile::run(&args),

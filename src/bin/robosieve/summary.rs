@@ -338,6 +338,9 @@ impl Report {
         if let Some(domains) = &self.domains {
             value["registered_domains"] = json!(domains.rule.domain_count());
         }
+        if self.resumed > 0 {
+            value["files_resumed"] = json!(self.resumed);
+        }
         if let Some(kept) = &self.kept {
             value["kept"] = json!(kept.rows);
             value["undecided"] = json!(kept.undecided);

@@ -251,7 +251,14 @@ fn carried_array(decided: &Decided<'_>, index: usize, field: &Field) -> io::Resu
         if array.data_type() == field.data_type() {
             return compact(array).map_err(to_io);
         }
+        // Between kinds of strings nothing is lost.
+        if !(is_text(array.data_type()) && is_text(field.data_type())) {
+            return Err(other_type(field, array.data_type()));
+        }
         return cast(array, field.data_type()).map_err(|_| other_type(field, array.data_type()));
+    }
+    if !is_text(field.data_type()) && decided.row_count() > 0 {
+        return Err(other_type(field, &DataType::Utf8)); // a text, which has no types, behind a table that has
     }
     let mut texts = StringBuilder::new();
     let mut len = 0_usize;
@@ -267,6 +274,15 @@ fn carried_array(decided: &Decided<'_>, index: usize, field: &Field) -> io::Resu
         }
     }
     cast(&texts.finish(), field.data_type()).map_err(|_| other_type(field, &DataType::Utf8))
+}
+
+/// Whether a type is one of strings.
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
 }
 
 /// A value that a text carries, as text.

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow::array::ArrayRef;
 use arrow::buffer::Buffer;
@@ -17,6 +16,8 @@ use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::reader::{read_dictionary, read_record_batch};
 use arrow::ipc::{self, CompressionType, MessageHeader, MetadataVersion};
 use arrow::record_batch::RecordBatch;
+
+use crate::io::guard::guard;
 
 /// Octets that one octet may decompress to at most: zstd's blocks of one repeated octet are 128 KiB from four octets, lz4 stays far below.
 const MAX_RATIO: u64 = 1 << 16;
@@ -193,7 +194,7 @@ pub(super) fn schema_of(schema: ipc::Schema<'_>) -> io::Result<Schema> {
 
 /// What `decode` gives; a panic is damage as well.
 fn caught<T>(decode: impl FnOnce() -> Result<T, ArrowError>) -> io::Result<T> {
-    match catch_unwind(AssertUnwindSafe(decode)) {
+    match guard(decode) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(damaged(error)),
         Err(_) => Err(damaged("what it holds is not what its schema says")),

@@ -57,7 +57,7 @@ impl<R: Read> IpcStream<R> {
     ///
     /// When it can not be read, is no such stream, or has not the columns that are asked for.
     pub fn new(stream: R, options: &TableOptions) -> io::Result<IpcStream<R>> {
-        let mut messages = Messages(stream);
+        let mut messages = Messages { stream, is_file: false };
         let header = messages.first_header()?;
         let schema = header.schema()?;
         messages.body(&header)?;
@@ -172,16 +172,21 @@ impl<'s> Unit<'s> for MessageRows {
 
 /// A stream cut into messages.
 #[derive(Debug)]
-struct Messages<R>(R);
+struct Messages<R> {
+    stream: R,
+    /// Whether they are those of a file, which has a footer behind them.
+    is_file: bool,
+}
 
 impl<R: Read> Messages<R> {
     /// The header of the first message; the octets that an IPC file begins with may stand before it.
     fn first_header(&mut self) -> io::Result<Header> {
         let mut start = Vec::new();
-        (&mut self.0).take(4).read_to_end(&mut start)?;
+        (&mut self.stream).take(4).read_to_end(&mut start)?;
         let header = match &start[..] {
             [] => return Err(io::Error::new(io::ErrorKind::InvalidData, "empty: no Arrow stream")),
             start if start == &MAGIC[..4] => {
+                self.is_file = true;
                 self.octets(4)?;
                 self.header_behind_padding()?
             }
@@ -208,7 +213,7 @@ impl<R: Read> Messages<R> {
     /// The header of the next message, `None` where the stream ends.
     fn header(&mut self) -> io::Result<Option<Header>> {
         let mut start = Vec::new();
-        (&mut self.0).take(4).read_to_end(&mut start)?;
+        (&mut self.stream).take(4).read_to_end(&mut start)?;
         match start[..] {
             [] => Ok(None), // an end that is not said is one as well
             [a, b, c, d] => self.header_behind([a, b, c, d]),
@@ -223,7 +228,18 @@ impl<R: Read> Messages<R> {
             len => len,
         };
         match i32::from_le_bytes(len) {
-            0 => Ok(None),
+            0 => {
+                let mut more = Vec::new();
+                if !self.is_file {
+                    (&mut self.stream).take(1).read_to_end(&mut more)?;
+                }
+                match more.is_empty() {
+                    true => Ok(None),
+                    false => Err(damaged(
+                        "more follows behind the end of the stream: give streams that were put one behind another as files of their own",
+                    )),
+                }
+            }
             len => match u64::try_from(len) {
                 Ok(len) => Header::new(self.octets(len)?).map(Some),
                 Err(_) => Err(damaged("a header of negative length")),
@@ -238,7 +254,7 @@ impl<R: Read> Messages<R> {
     /// So many octets; memory grows as they come.
     fn octets(&mut self, len: u64) -> io::Result<Vec<u8>> {
         let mut octets = Vec::with_capacity(len.min(TRUSTED_LEN) as usize);
-        (&mut self.0).take(len).read_to_end(&mut octets)?;
+        (&mut self.stream).take(len).read_to_end(&mut octets)?;
         if octets.len() as u64 == len { Ok(octets) } else { Err(cut_short()) }
     }
 }

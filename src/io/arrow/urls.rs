@@ -116,9 +116,28 @@ fn split_columns(schema: &Schema) -> Result<UrlColumns, ColumnError> {
 pub fn carried_columns(schema: &Schema, asked: &[String]) -> Result<Vec<usize>, ColumnError> {
     let place = |name: &String| {
         let place = schema.fields().iter().position(|field| field.name() == name);
-        place.ok_or_else(|| ColumnError::Missing { name: name.clone(), columns: names(schema) })
+        let place = place.ok_or_else(|| ColumnError::Missing { name: name.clone(), columns: names(schema) })?;
+        let data_type = schema.field(place).data_type();
+        match can_be_carried(data_type) {
+            true => Ok(place),
+            false => Err(ColumnError::NotCarried { column: name.clone(), data_type: data_type.to_string() }),
+        }
     };
     asked.iter().map(place).collect()
+}
+
+/// Whether the crate can cut, compare and write arrays of the type: it does not know all about unions and runs.
+fn can_be_carried(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Union(..) | DataType::RunEndEncoded(..) => false,
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => {
+            can_be_carried(field.data_type())
+        }
+        DataType::ListView(field) | DataType::LargeListView(field) => can_be_carried(field.data_type()),
+        DataType::Struct(fields) => fields.iter().all(|field| can_be_carried(field.data_type())),
+        DataType::Dictionary(_, values) => can_be_carried(values),
+        _ => true,
+    }
 }
 
 fn names(schema: &Schema) -> Vec<String> {
@@ -190,6 +209,13 @@ pub enum ColumnError {
         /// Its type.
         data_type: String,
     },
+    /// The column is of a type that can not be carried.
+    NotCarried {
+        /// Its name.
+        column: String,
+        /// Its type.
+        data_type: String,
+    },
     /// The column holds SURT keys, which are no URLs.
     Surt {
         /// Its name.
@@ -206,6 +232,9 @@ impl ColumnError {
 impl fmt::Display for ColumnError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            ColumnError::NotCarried { column, data_type } => {
+                write!(f, "the column {} holds {data_type}, which is not carried: leave it out", to_terminal_text(column.as_bytes()))
+            }
             ColumnError::Missing { name, columns } => {
                 write!(f, "no column {}: there are {}", to_terminal_text(name.as_bytes()), Listed(columns))
             }
@@ -583,19 +612,26 @@ impl Port {
     }
 }
 
+/// Whether a host and a path are each one part of a URL.
+fn are_parts(host: &[u8], path: &[u8]) -> bool {
+    !host.is_empty() && !host.iter().any(|octet| b"/?#@\\".contains(octet)) && matches!(path, [] | [b'/', ..])
+}
+
 impl Parts {
-    /// A row without a scheme or a host has no URL; one without a path asks for the root.
+    /// A row without a scheme or a host has no URL; one without a path asks for the root. A part never reaches into the next one: a host with a delimiter in it,
+    /// or a path that does not begin with `/`, would name another origin.
     fn join(&self) -> Joined {
         let rows = self.host.len();
         let (mut octets, mut ends, mut valid) = (Vec::with_capacity(rows * 64), Vec::with_capacity(rows), Vec::with_capacity(rows));
         for row in 0..rows {
-            let origin = self.protocol.value(row).zip(self.host.value(row));
+            let path = self.path.value(row).unwrap_or_default();
+            let origin = self.protocol.value(row).zip(self.host.value(row)).filter(|(_, host)| are_parts(host, path));
             if let Some((protocol, host)) = origin {
                 octets.extend_from_slice(protocol);
                 octets.extend_from_slice(b"://");
                 octets.extend_from_slice(host);
                 self.port.write(row, &mut octets);
-                octets.extend_from_slice(self.path.value(row).unwrap_or_default());
+                octets.extend_from_slice(path);
                 if let Some(query) = self.query.value(row) {
                     octets.push(b'?');
                     octets.extend_from_slice(query);

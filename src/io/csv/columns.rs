@@ -74,9 +74,17 @@ impl Columns {
     }
 }
 
+/// Whether a host and a path are each one part of a URL: a host with a delimiter in it, or a path that does not begin with `/`, would name another origin.
+fn are_parts(host: &[u8], path: &[u8]) -> bool {
+    !host.is_empty() && !host.iter().any(|octet| b"/?#@\\".contains(octet)) && matches!(path, [] | [b'/', ..])
+}
+
 /// Puts a URL together. In CSV nothing tells an empty query from none.
 fn join(octets: &[u8], parts: [Span; 5], decoded: &mut Decoded) -> Span {
     let mut url = Vec::new();
+    if !are_parts(decoded.get(octets, parts[1]), decoded.get(octets, parts[3])) {
+        return decoded.add(octets, |_| {});
+    }
     for (part, before) in parts.into_iter().zip(["", "://", ":", "", "?"]) {
         let part = decoded.get(octets, part);
         if !part.is_empty() {

@@ -317,7 +317,11 @@ fn carried(raw: &str) -> Carried<'_> {
         [b'{' | b'[', ..] => Carried::Json(Cow::Borrowed(raw)),
         _ => match raw.parse() {
             Ok(number) => Carried::Integer(number),
-            Err(_) => raw.parse().map_or(Carried::Null, Carried::Float),
+            Err(_) => match raw.parse::<f64>() {
+                Ok(number) if number.to_string() == raw => Carried::Float(number),
+                // As it was written: a float would round it, or write it otherwise.
+                _ => Carried::Json(raw.into()),
+            },
         },
     }
 }

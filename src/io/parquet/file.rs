@@ -1,9 +1,7 @@
 //! A Parquet file that several threads read at once.
 
-use std::any::Any;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -11,6 +9,8 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
+
+use crate::io::guard::guard;
 
 /// What stands at both ends of a Parquet file, and at the end of one whose footer is encrypted.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -147,12 +147,7 @@ pub(super) fn invalid(message: String) -> io::Error {
 /// What `read` gives; a panic in it is an error: damaged pages are for the decoders of the crate to refuse, and some of them panic.
 pub(super) fn guarded<T>(read: impl FnOnce() -> ParquetResult<T>) -> ParquetResult<T> {
     // What `read` borrows is dropped by its owner after an error, and never read from again.
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| Err(ParquetError::General(message_of(&*panic).to_owned())))
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the decoder gave up")
+    guard(read).unwrap_or_else(|message| Err(ParquetError::General(message)))
 }
 
 /// Whether the file begins and ends as a Parquet file does.

@@ -19,6 +19,8 @@ use crate::pipeline::{Batch, Source, Unit};
 
 /// Rows a part has at most: enough that handing one over costs nothing, few enough to stay in the cache.
 const PART_ROWS: usize = 8192;
+/// Octets of a column in a part, if its rows are of one length: an array of texts holds 2 GiB.
+const MAX_PART_LEN: u64 = 1 << 28;
 /// Column chunks of a file, above which its metadata is not held twice.
 const MAX_CHUNKS: usize = 200_000;
 
@@ -121,8 +123,21 @@ impl Table {
         ParquetRecordBatchReaderBuilder::new_with_metadata(self.input.octets.clone(), self.arrow.clone())
             .with_projection(self.projection.clone())
             .with_row_groups(vec![row_group])
-            .with_batch_size(PART_ROWS)
+            .with_batch_size(self.part_rows(row_group))
             .build()
+    }
+
+    /// Rows of a part: fewer where they are so long that their texts would not fit an array.
+    fn part_rows(&self, row_group: usize) -> usize {
+        let group = self.input.metadata.row_group(row_group);
+        let octets = |&root: &usize| {
+            let of_root =
+                group.columns().iter().enumerate().filter(move |(leaf, _)| self.arrow.parquet_schema().get_column_root_idx(*leaf) == root);
+            of_root.map(|(_, column)| column.uncompressed_size().max(0) as u64).sum::<u64>()
+        };
+        let most = self.selection.projection().unwrap_or_default().iter().map(octets).max().unwrap_or(0);
+        let per_row = most / (group.num_rows().max(1) as u64) + 1;
+        PART_ROWS.min((MAX_PART_LEN / per_row) as usize).max(1)
     }
 
     /// The names of the columns that are read, as errors say them.

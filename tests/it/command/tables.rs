@@ -276,3 +276,102 @@ fn origins_of_tables() {
     let right = place.run("origins urls.txt").is(0).out;
     FORMATS.iter().for_each(|format| assert_eq!(place.run(&format!("origins urls.{format}")).is(0).out, right, "{format}"));
 }
+
+#[test]
+fn carried_columns_agree_over_files() {
+    let place = place();
+    let numbers: ArrayRef = Arc::new(arrow::array::Int8Array::from(vec![1]));
+    let urls: ArrayRef = Arc::new(StringArray::from(vec!["https://example.com/"]));
+    let other = RecordBatch::try_from_iter([("id", numbers), ("url", urls)]).unwrap();
+    let mut out = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut out, other.schema(), None).unwrap();
+    writer.write(&other).unwrap();
+    writer.close().unwrap();
+    place.write("other.parquet", out);
+    for (files, output) in
+        [("urls.parquet other.parquet", "out.parquet"), ("other.parquet urls.parquet", "out.arrow"), ("urls.arrow urls.csv", "out.arrow")]
+    {
+        place.run(&format!("eval store.rsieve {files} --agent A --carry id -o {output}")).fails(&["id", "in the first input"]);
+        assert!(!place.path(output).exists());
+    }
+    place.run("eval store.rsieve urls.parquet other.parquet urls.csv --agent A --carry id -o out.csv").is(0);
+    assert_eq!(place.text("out.csv").lines().count(), 1 + 9 + 1 + 9);
+}
+
+#[test]
+fn an_arrow_stream_ends_once() {
+    let place = place();
+    place.write("two.arrows", [write("arrows"), write("arrows")].concat());
+    place.run("eval store.rsieve two.arrows --agent A").fails(&["two.arrows", "more follows behind the end of the stream"]);
+}
+
+#[test]
+fn a_part_of_a_url_is_no_other_part() {
+    let place = place();
+    let header = "url_protocol,url_host_name,url_port,url_path,url_query";
+    let rows = [
+        "https,example.com,,/private/a,",
+        "https,,,example.com/a,",
+        "https,example.co,,m/a,",
+        "https,user@,,example.com/,",
+        "https,example.com,443,,x",
+    ];
+    place.write("parts.csv", format!("{header}\n{}\n", rows.join("\n")));
+    let column = |at: usize| -> ArrayRef {
+        Arc::new(StringArray::from_iter(rows.iter().map(|row| row.split(',').nth(at).filter(|part| at != 4 || !part.is_empty()))))
+    };
+    let batch = RecordBatch::try_from_iter(header.split(',').enumerate().map(|(at, name)| (name, column(at)))).unwrap();
+    let mut out = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut out, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    place.write("parts.parquet", out);
+    for name in ["parts.csv", "parts.parquet"] {
+        let ran = place.run(&format!("eval store.rsieve {name} --agent A -o - --output-format jsonl")).is(0);
+        assert_eq!(ran.values("verdict"), ["disallow", "unresolved", "unresolved", "unresolved", "allow"], "{name}");
+        assert_eq!(ran.values("reason")[1..4], ["bad-url", "bad-url", "bad-url"], "{name}");
+    }
+}
+
+#[test]
+fn numbers_are_carried_as_they_were_written() {
+    let place = place();
+    place.write(
+        "n.jsonl",
+        "{\"url\":\"https://example.com/\",\"n\":[1.0],\"k\":0.1234567890123456789,\"j\":1.5,\"l\":1.0,\"m\":1e400,\"i\":7}\n",
+    );
+    let ran = place.run("eval store.rsieve n.jsonl --agent A --carry n,k,j,l,m,i -o - --output-format csv").is(0);
+    assert_eq!(ran.text().lines().nth(1).unwrap(), "0,[1.0],0.1234567890123456789,1.5,1.0,1e400,7,true");
+}
+
+#[test]
+fn lists_that_are_none_are_told() {
+    let place = place();
+    place.write("u.txt", [&b"\xFF\xFE"[..], b"h\0t\0"].concat());
+    for (line, words) in [
+        ("u.txt", ["u.txt", "UTF-16"]),
+        ("urls.parquet --input-format lines", ["urls.parquet", "--input-format parquet"]),
+        ("urls.arrow --input-format lines", ["urls.arrow", "--input-format arrow"]),
+    ] {
+        place.run(&format!("eval store.rsieve {line} --agent A")).fails(&words);
+    }
+    place.pipe(write("parquet"), "eval store.rsieve - --agent A").fails(&["standard input", "Parquet"]);
+    let marked = format!("\u{FEFF}{URLS}");
+    place.write("marked.txt", &marked);
+    let right = place.run("filter store.rsieve urls.txt --agent A").is(0).out;
+    assert_eq!(place.run("filter store.rsieve marked.txt --agent A").is(0).out, right);
+    assert_eq!(place.pipe(&marked, "filter store.rsieve - --agent A").is(0).out, right);
+}
+
+#[test]
+fn the_name_of_an_output_says_what_it_holds() {
+    let place = place();
+    for (input, output) in
+        [("parquet", "x.csv"), ("parquet", "x.parquet.gz"), ("csv", "x.tsv"), ("arrow", "x.arrows"), ("jsonl", "x.parquet")]
+    {
+        place.run(&format!("filter store.rsieve urls.{input} --agent A -o {output}")).fails(&[output, input]);
+    }
+    place.write("x.txt", "");
+    place.run("filter store.rsieve urls.csv urls.txt --agent A -o x.txt").fails(&["x.txt", "no directory"]);
+    place.run("filter store.rsieve urls.csv --agent A --undecided error").fails(&["urls.csv", "row 6 (from 0)"]);
+}
