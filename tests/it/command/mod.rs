@@ -14,6 +14,7 @@ mod origins;
 mod outputs;
 mod readings;
 mod rows;
+mod scale;
 mod tables;
 mod usage;
 
