@@ -133,9 +133,7 @@ impl<'r> Cursor<'r> {
     }
 
     fn verdict(&mut self, row: &[u8], column: usize) -> Verdict {
-        let len = self.prefix.len();
-        let same = len > 0 && row.starts_with(&self.prefix) && matches!(row.get(len), None | Some(b'/' | b'?' | b'#'));
-        if !same {
+        if self.prefix.is_empty() || !Url::is_prefix(&self.prefix, row) {
             self.prefix.clear();
             if let Ok(url) = Url::split(row) {
                 self.prefix.extend_from_slice(url.prefix());

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::pipeline::{Bits, Decided, Sink};
+use crate::pipeline::{Bits, Column, Decided, Sink};
 use crate::protocol::decision::{Reason, Verdict};
 use crate::protocol::usage::Preference;
 
@@ -123,27 +123,55 @@ impl<'w> Filter<'w> {
         }
     }
 
-    fn verdict(&mut self, decided: &Decided<'_>, row: usize) -> Verdict {
-        let columns = decided.columns();
-        let (decisive, other) = match self.require {
-            Require::All => (Verdict::Disallow, Verdict::Allow),
-            Require::Any => (Verdict::Allow, Verdict::Disallow),
-        };
-        let (mut is_decided, mut is_decisive) = (true, false);
-        for column in 0..columns.len() {
-            let verdict = match &mut self.scope {
-                Some(scope) => scope.verdict(decided, row, column),
-                None => decided.verdict(row, column),
+    /// The rows that pass by their verdicts, and those that have no answer.
+    fn choose(&mut self, decided: &Decided<'_>) -> (Bits, Bits) {
+        let rows = decided.row_count();
+        let scoped: Option<Vec<Column>> = self.scope.as_mut().map(|scope| scoped(&mut **scope, decided));
+        let columns = scoped.as_deref().unwrap_or(decided.columns());
+        let (mut passing, mut undecided) = (Vec::new(), Vec::new());
+        for word in 0..rows.div_ceil(64) {
+            let valid = u64::MAX >> (64 - (rows - word * 64).min(64));
+            let (mut all, mut any, mut disallowed, mut unresolved) = (valid, 0, 0, 0);
+            for column in columns {
+                let (allow, resolved) = (column.allow.words()[word], column.resolved.words()[word]);
+                all &= allow;
+                any |= allow;
+                disallowed |= resolved & !allow;
+                unresolved |= valid & !resolved;
+            }
+            let (pass, decided) = match self.require {
+                Require::All => (all, disallowed),
+                Require::Any => (any, any),
             };
-            is_decisive |= verdict == decisive;
-            is_decided &= verdict != Verdict::Unresolved;
+            passing.push(pass);
+            undecided.push(unresolved & !decided);
         }
-        match (is_decisive, is_decided) {
-            (true, _) => decisive,
-            (false, true) => other,
-            (false, false) => Verdict::Unresolved,
+        (Bits::from_words(passing, rows), Bits::from_words(undecided, rows))
+    }
+
+    /// Takes the rows out for which a use that was asked about is unwanted.
+    fn opt_out(&mut self, decided: &Decided<'_>, passing: &mut Bits, undecided: &mut Bits) {
+        for row in 0..decided.row_count() {
+            let is_left = passing.get(row) || undecided.get(row);
+            if is_left && decided.usages().iter().any(|column| column.preference(row) == Some(Preference::No)) {
+                self.opted_out += 1;
+                passing.clear(row);
+                undecided.clear(row);
+            }
         }
     }
+}
+
+/// The verdicts that a scope has instead of those on the rows.
+fn scoped(scope: &mut dyn Scope, decided: &Decided<'_>) -> Vec<Column> {
+    let rows = decided.row_count();
+    let mut columns = vec![Column { allow: Bits::zeros(rows), resolved: Bits::zeros(rows) }; decided.columns().len()];
+    for row in 0..rows {
+        for (index, column) in columns.iter_mut().enumerate() {
+            column.set(row, scope.verdict(decided, row, index));
+        }
+    }
+    columns
 }
 
 impl Sink for Filter<'_> {
@@ -162,22 +190,15 @@ impl Sink for Filter<'_> {
     }
 
     fn write(&mut self, decided: &Decided<'_>) -> io::Result<()> {
-        let (mut kept, mut undecided) = (Bits::zeros(decided.row_count()), Bits::zeros(decided.row_count()));
-        for row in 0..decided.row_count() {
-            match self.verdict(decided, row) {
-                Verdict::Disallow => {}
-                _ if is_opted_out(decided, row) => self.opted_out += 1,
-                Verdict::Allow => kept.set(row, true),
-                Verdict::Unresolved => {
-                    self.undecided_count += 1;
-                    match &self.undecided {
-                        Undecided::Drop => {}
-                        Undecided::Error => return Err(no_answer(decided, row)),
-                        Undecided::Keep => kept.set(row, true),
-                        Undecided::Write(_) => undecided.set(row, true),
-                    }
-                }
-            }
+        let (mut kept, mut undecided) = self.choose(decided);
+        if !decided.usages().is_empty() {
+            self.opt_out(decided, &mut kept, &mut undecided);
+        }
+        self.undecided_count += undecided.count_ones();
+        match &self.undecided {
+            Undecided::Drop | Undecided::Write(_) => {}
+            Undecided::Error => undecided.ones().next().map_or(Ok(()), |row| Err(no_answer(decided, row)))?,
+            Undecided::Keep => undecided.ones().for_each(|row| kept.set(row, true)),
         }
         self.kept += kept.count_ones();
         self.out.write_rows(decided, &kept)?;
@@ -239,10 +260,6 @@ impl fmt::Display for NoAnswer {
 }
 
 impl std::error::Error for NoAnswer {}
-
-fn is_opted_out(decided: &Decided<'_>, row: usize) -> bool {
-    decided.usages().iter().any(|column| column.preference(row) == Some(Preference::No))
-}
 
 fn no_answer(decided: &Decided<'_>, row: usize) -> io::Error {
     let reason = decided.decisions(row).iter().find(|decision| decision.verdict == Verdict::Unresolved).map(|decision| decision.reason);

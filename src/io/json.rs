@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::text::{does_something, to_text};
-use crate::pipeline::{Asked, BoundBy, Carried, Decided, Evaluator, Run, Sink};
+use crate::pipeline::{Asked, Carried, Decided, Evaluator, Run, Sink};
 use crate::protocol::usage::{Preference, UsageKey};
 use crate::store::RuleTable;
 
@@ -95,11 +95,9 @@ impl<'e, 's, W: Write> JsonLines<'e, 's, W> {
             write!(self.out, ",\"dialect\":\"{dialect}\"")?;
         }
         write!(self.out, ",\"verdict\":\"{}\",\"reason\":\"{}\",\"group\":", decision.verdict, decision.reason)?;
-        match run.bound_by[column] {
-            BoundBy::Nobody => self.out.write_all(b"null")?,
-            BoundBy::Star => self.out.write_all(b"\"*\"")?,
-            BoundBy::Contained(token) => string(&mut self.out, &to_text(token).0)?,
-            BoundBy::Token(token) => string(&mut self.out, &agent.tokens()[token])?,
+        match run.group(column, agent.tokens()) {
+            Some(group) => string(&mut self.out, &to_text(group).0)?,
+            None => self.out.write_all(b"null")?,
         }
         self.out.write_all(b",\"rule\":")?;
         let rule = table.and_then(|table| table.rule(decision.rule));

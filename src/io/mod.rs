@@ -23,8 +23,12 @@ pub mod names;
 pub mod origins;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "arrow")]
+mod steady;
 #[cfg(any(feature = "csv", feature = "json"))]
 mod stretches;
 pub mod sums;
 pub mod table;
+#[cfg(any(feature = "arrow", feature = "csv", feature = "json"))]
+mod tables;
 pub mod text;

@@ -87,10 +87,7 @@ impl Sink for OriginCounts {
                 continue;
             };
             // Rows that begin alike have one origin.
-            let begins_alike = |&row: &usize| {
-                let row = decided.row(row);
-                row.starts_with(&first[..len]) && matches!(row.get(len), None | Some(b'/' | b'?' | b'#'))
-            };
+            let begins_alike = |&row: &usize| Url::is_prefix(&first[..len], decided.row(row));
             let count = (row..decided.row_count()).take_while(begins_alike).count();
             self.rows[number as usize] += count as u64;
             row += count;

@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::text::to_terminal_text;
+use super::tables::{are_surt, why_no_surt};
 
 /// Octets a stretch has, but for the last one and those of longer records: enough rows that handing one over costs nothing, few enough that a thread's two
 /// stay in its cache.
@@ -345,46 +345,35 @@ impl MalformedCount {
     }
 }
 
-/// Whether a value is a sort key (SURT) and no URL: `com,example)/path` or `http://(com,example,)/path`.
-pub(super) fn is_surt(value: &[u8]) -> bool {
-    let value = match memchr::memmem::find(value, b"://(") {
-        Some(at) => &value[at + 4..],
-        None => value,
-    };
-    let Some(end) = memchr::memchr(b')', value) else { return false };
-    let is_of_host = |octet: &u8| octet.is_ascii_alphanumeric() || b",-_.:%".contains(octet) || !octet.is_ascii();
-    value[..end].contains(&b',') && value[..end].iter().all(is_of_host) && value.get(end + 1).is_none_or(|&octet| octet == b'/')
+/// What was found in a stretch: URLs, and what rows carry.
+#[derive(Debug)]
+pub(super) struct FoundRows<'s> {
+    pub(super) stretch: Stretch<'s>,
+    pub(super) decoded: Decoded,
+    pub(super) urls: Vec<Span>,
+    /// Row by row.
+    pub(super) carried: Vec<Span>,
+    pub(super) carried_count: usize,
 }
 
-/// Values that are looked at to tell what a column holds.
-const MAX_PROBED: usize = 64;
+impl FoundRows<'_> {
+    #[inline]
+    pub(super) fn get(&self, span: Span) -> &[u8] {
+        self.decoded.get(self.stretch.octets(), span)
+    }
+
+    #[inline]
+    pub(super) fn url(&self, row: usize) -> &[u8] {
+        self.get(self.urls[row])
+    }
+
+    /// What a row carries in a column, as it was found; nothing in one that was not asked for.
+    pub(super) fn carried(&self, column: usize, row: usize) -> &[u8] {
+        if column >= self.carried_count { &[] } else { self.get(self.carried[row * self.carried_count + column]) }
+    }
+}
 
 /// Refuses values that are sort keys, all of the first ones.
 pub(super) fn refuse_surt<'v>(column: &str, values: impl Iterator<Item = &'v [u8]>) -> io::Result<()> {
-    let mut values = values.filter(|value| !value.is_empty()).take(MAX_PROBED).peekable();
-    match values.peek().is_some() && values.all(is_surt) {
-        true => Err(surt_refused(column)),
-        false => Ok(()),
-    }
-}
-
-/// Why such keys are refused.
-pub(super) fn surt_refused(column: &str) -> io::Error {
-    io::Error::other(format!(
-        "the column {} holds SURT keys (com,example)/path), which lose the scheme and more of the URL: name a column with whole URLs (--url-column)",
-        to_terminal_text(column.as_bytes())
-    ))
-}
-
-/// Names that an error lists at most.
-const MAX_LISTED: usize = 40;
-
-/// Names of columns as people read them.
-pub(super) fn listed<'n>(names: impl ExactSizeIterator<Item = &'n [u8]>) -> String {
-    let more = names.len().saturating_sub(MAX_LISTED);
-    let mut list = names.take(MAX_LISTED).map(|name| to_terminal_text(name).into_owned()).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        list.push_str(&format!(", and {more} more"));
-    }
-    if list.is_empty() { "none".to_owned() } else { list }
+    if are_surt(values) { Err(io::Error::other(why_no_surt(column))) } else { Ok(()) }
 }

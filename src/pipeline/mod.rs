@@ -145,6 +145,12 @@ impl Bits {
         Bits { words: vec![0; len.div_ceil(64)], len }
     }
 
+    /// So many bits, in words of 64, the first lowest; those behind the last are 0.
+    pub(crate) fn from_words(words: Vec<u64>, len: usize) -> Bits {
+        debug_assert!(words.len() == len.div_ceil(64));
+        Bits { words, len }
+    }
+
     fn reset(&mut self, len: usize) {
         self.words.clear();
         self.words.resize(len.div_ceil(64), 0);
@@ -170,7 +176,7 @@ impl Bits {
     }
 
     /// Takes a bit back.
-    fn clear(&mut self, row: usize) {
+    pub(crate) fn clear(&mut self, row: usize) {
         self.words[row / 64] &= !(1 << (row % 64));
     }
 
@@ -237,7 +243,7 @@ pub struct Column {
 
 impl Column {
     #[inline]
-    fn set(&mut self, row: usize, verdict: Verdict) {
+    pub(crate) fn set(&mut self, row: usize, verdict: Verdict) {
         self.allow.set(row, verdict == Verdict::Allow);
         self.resolved.set(row, verdict != Verdict::Unresolved);
     }
@@ -279,6 +285,16 @@ pub struct Run<'s> {
 }
 
 impl Run<'_> {
+    /// The token by which groups bound the agent of a column, which has these tokens, or `*`; none where nobody did, or nobody was asked.
+    pub fn group<'r>(&'r self, column: usize, tokens: &'r [String]) -> Option<&'r [u8]> {
+        match self.bound_by[column] {
+            BoundBy::Nobody => None,
+            BoundBy::Star => Some(b"*"),
+            BoundBy::Contained(token) => Some(token),
+            BoundBy::Token(token) => Some(tokens[token].as_bytes()),
+        }
+    }
+
     /// The lines and texts of the rules that answered in a reading of `store`; `None` where there are none, or they are damaged.
     pub fn rule_table<'s>(&self, reading: usize, store: &'s Store) -> Option<RuleTable<'s>> {
         store.rule_table(self.snapshots[reading].as_ref().filter(|snapshot| snapshot.program_index().is_some())?).ok()

@@ -2,6 +2,7 @@
 
 use super::rows::Lines;
 use crate::engine::scan::{Task, Vector, prefetch_far};
+use crate::target::url::Url;
 
 /// The octets that decide the origin of rows, for comparing 64 at once.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ impl Prefix {
 
     /// Whether `row` begins with the prefix and goes on as a URL may.
     pub(super) fn begins(&self, row: &[u8]) -> bool {
-        matches!(row.strip_prefix(&self.octets[..]), Some([] | [b'/' | b'?' | b'#', ..]))
+        Url::is_prefix(&self.octets, row)
     }
 }
 

@@ -518,6 +518,11 @@ impl<'s> Snapshot<'s> {
         self.digest
     }
 
+    /// The same in hexadecimal digits.
+    pub fn digest_hex(&self) -> String {
+        self.digest.iter().map(|octet| format!("{octet:02x}")).collect()
+    }
+
     /// Octets of the body as received.
     pub fn body_len(&self) -> u64 {
         self.body_len

@@ -123,6 +123,12 @@ impl<'a> Url<'a> {
         self.prefix.len()
     }
 
+    /// Whether `row` begins with the octets before the [`Url::rest`] of another row, and goes on as a URL may: then it has the same origin.
+    #[inline]
+    pub fn is_prefix(prefix: &[u8], row: &[u8]) -> bool {
+        matches!(row.strip_prefix(prefix), Some([] | [b'/' | b'?' | b'#', ..]))
+    }
+
     /// The octets of the row before [`Url::rest`].
     #[inline]
     pub fn prefix(&self) -> &'a [u8] {

@@ -180,7 +180,7 @@ impl<'a> Steps<'a> {
 
     fn print_snapshot(&self, snapshot: &Snapshot<'_>, out: &mut impl Write) -> io::Result<()> {
         write!(out, "snapshot   {}, {} octets, {} read", time_text(snapshot.time()), snapshot.body_len(), snapshot.read_len())?;
-        writeln!(out, ", sha-256 {}", &hex(snapshot.digest())[..16])?;
+        writeln!(out, ", sha-256 {}", &snapshot.digest_hex()[..16])?;
         if !snapshot.final_url().is_empty() {
             writeln!(out, "from       {}", to_terminal_text(snapshot.final_url()))?;
         }
@@ -267,7 +267,7 @@ fn snapshot_json(snapshot: &Snapshot<'_>) -> Value {
         "final_url": to_text(snapshot.final_url()).0,
         "octets": snapshot.body_len(),
         "octets_read": snapshot.read_len(),
-        "sha256": hex(snapshot.digest()),
+        "sha256": snapshot.digest_hex(),
     })
 }
 
@@ -296,10 +296,6 @@ fn token_text(token: Option<LineToken<'_>>) -> String {
         Some(LineToken::Product(token)) => to_terminal_text(token).into_owned(),
         None => "(nobody)".to_owned(),
     }
-}
-
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
 fn in_words(reason: Reason) -> &'static str {

@@ -22,6 +22,7 @@ use robosieve::store::map::{Octets, map};
 
 use crate::args::InputArgs;
 use crate::exit::{Failure, say, shown};
+use crate::output::named;
 use crate::summary::grouped;
 
 /// Finds the files that the arguments name.
@@ -533,9 +534,4 @@ pub fn failure(files: &[InputFile], error: RunError) -> Failure {
         RunError::Unit(file, error) => Failure::of(shown_name(&files[file as usize]), &error),
         other => Failure::from(other),
     }
-}
-
-/// The same error, with the name of what it happened to.
-fn named(name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{name}: {error}"))
 }

@@ -78,7 +78,7 @@ fn inspect_origin(store: &Store, origin: &Origin<'_>, args: &InspectArgs, out: &
     for snapshot in origin.snapshots() {
         let snapshot = snapshot?;
         let time = time_text(snapshot.time());
-        let digest: String = snapshot.digest().iter().map(|octet| format!("{octet:02x}")).collect();
+        let digest = snapshot.digest_hex();
         writeln!(out, "snapshot {time}, fetch {}, {} octets, {} read", snapshot.outcome(), snapshot.body_len(), snapshot.read_len())?;
         writeln!(out, "sha-256 {digest}")?;
         if !snapshot.final_url().is_empty() {

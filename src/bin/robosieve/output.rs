@@ -82,7 +82,7 @@ fn place(path: &Path) -> PathBuf {
 }
 
 /// The same error, with the name of what it happened to.
-fn named(name: &str, error: &io::Error) -> io::Error {
+pub fn named(name: &str, error: &io::Error) -> io::Error {
     let kind = match error.kind() {
         io::ErrorKind::BrokenPipe if name != STDOUT => io::ErrorKind::Other,
         kind => kind,

@@ -1,7 +1,6 @@
 //! Verdict columns as record batches.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ use super::compact::compact;
 use super::urls::UrlBatch;
 use crate::io::names::{Beside, ColumnNames};
 use crate::io::text::to_text;
-use crate::pipeline::{Bits, BoundBy, Carried, Column, Decided, Evaluator, Lent, Reading, Run, UsageColumn};
+use crate::pipeline::{Bits, Carried, Column, Decided, Evaluator, Lent, Reading, UsageColumn};
 use crate::protocol::decision::Reason;
 use crate::store::{RuleTable, SnapshotTime, Store};
 
@@ -186,7 +185,7 @@ impl<'s> ColumnsBuilder<'s> {
             let (mut reasons, mut groups) = (Vec::with_capacity(decided.row_count()), StringBuilder::new());
             let (mut rules, mut lines) = (StringBuilder::new(), UInt32Builder::new());
             for (run, tables) in decided.runs().iter().zip(&tables) {
-                let group = group_of(run, column, tokens);
+                let group = run.group(column, tokens).map(|group| to_text(group).0);
                 for row in run.rows.clone() {
                     let decision = &decided.decisions(row)[column];
                     let rule = tables[column].as_ref().and_then(|table| table.rule(decision.rule));
@@ -207,33 +206,19 @@ impl<'s> ColumnsBuilder<'s> {
     }
 }
 
-/// The token that bound the agent of a column in a run.
-fn group_of(run: &Run<'_>, column: usize, tokens: &[String]) -> Option<String> {
-    match run.bound_by[column] {
-        BoundBy::Nobody => None,
-        BoundBy::Star => Some("*".to_owned()),
-        BoundBy::Contained(token) => Some(to_text(token).0.into_owned()),
-        BoundBy::Token(token) => Some(tokens[token].clone()),
-    }
-}
-
 /// Digest and time of the snapshots that answered in a reading.
 fn snapshots(decided: &Decided<'_>, reading: usize) -> [ArrayRef; 2] {
     let (mut digests, mut times) = (StringBuilder::new(), Vec::with_capacity(decided.row_count()));
-    let mut digest = String::with_capacity(64);
     for run in decided.runs() {
         let snapshot = run.snapshots.get(reading).and_then(Option::as_ref);
-        digest.clear();
-        for octet in snapshot.map_or(&[][..], |snapshot| snapshot.digest()) {
-            write!(digest, "{octet:02x}").expect("a string grows");
-        }
+        let digest = snapshot.map(|snapshot| snapshot.digest_hex());
         let time = snapshot.and_then(|snapshot| match snapshot.time() {
             SnapshotTime::Undated => None,
             // Parquet knows no seconds.
             SnapshotTime::Effective(time) | SnapshotTime::Observed(time) => time.checked_mul(1000),
         });
         for _ in run.rows.clone() {
-            digests.append_option(snapshot.map(|_| &digest));
+            digests.append_option(digest.as_deref());
             times.push(time);
         }
     }

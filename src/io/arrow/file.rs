@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use arrow::buffer::Buffer;
 use arrow::datatypes::{FieldRef, SchemaRef};
@@ -17,6 +16,7 @@ use arrow::record_batch::RecordBatch;
 use super::message::{Decoder, Header, damaged, located, schema_of};
 use super::output::TableForm;
 use super::select::{Selection, TableOptions};
+use crate::io::steady::Steady;
 use crate::pipeline::{Batch, Source, Unit};
 
 /// What an IPC file begins and ends with.
@@ -66,7 +66,7 @@ pub struct IpcFile {
 /// What the threads share.
 #[derive(Debug)]
 struct Shared {
-    file: Steady,
+    file: Messages,
     decoder: Decoder,
     selection: Selection,
     blocks: Vec<Block>,
@@ -89,7 +89,7 @@ impl IpcFile {
     ///
     /// When it can not be read, is no such file, or has not the columns that are asked for.
     pub fn open(file: File, options: &TableOptions) -> io::Result<IpcFile> {
-        let file = Steady::new(file)?;
+        let file = Messages(Steady::new(file)?);
         let footer = Footer::read(&file)?;
         let selection = Selection::new(&footer.schema, options)?;
         let mut decoder = Decoder::new(Arc::new(footer.schema), selection.projection().map(<[usize]>::to_vec));
@@ -158,7 +158,7 @@ impl BlockRows {
         };
         let batch = decode();
         // Before anyone takes nonsense for damage, or for rows.
-        file.is_unchanged()?;
+        file.0.check_unchanged()?;
         batch.map_err(|error| located(format_args!("record batch {} of {}", self.number + 1, blocks.len()), &error))
     }
 }
@@ -210,10 +210,10 @@ struct Footer {
 }
 
 impl Footer {
-    fn read(file: &Steady) -> io::Result<Footer> {
+    fn read(file: &Messages) -> io::Result<Footer> {
         let mut head = [0; 8];
-        let head = &mut head[..file.len.min(8) as usize];
-        file.read(head, 0)?;
+        let head = &mut head[..file.0.len().min(8) as usize];
+        file.0.read_exact_at(head, 0)?;
         if !head.starts_with(MAGIC) {
             return Err(no_file(head));
         }
@@ -223,13 +223,13 @@ impl Footer {
                 "an Arrow file that ends without a footer: it is cut short, or not yet written to its end",
             )
         };
-        let at = file.len.checked_sub(10).filter(|&at| at >= 8).ok_or_else(cut_short)?;
+        let at = file.0.len().checked_sub(10).filter(|&at| at >= 8).ok_or_else(cut_short)?;
         let mut tail = [0; 10];
-        file.read(&mut tail, at)?;
+        file.0.read_exact_at(&mut tail, at)?;
         let len = i32::from_le_bytes(tail[..4].try_into().expect("four octets"));
         let len = u64::try_from(len).ok().filter(|&len| tail[4..] == *MAGIC && len <= at - 8).ok_or_else(cut_short)?;
         let mut octets = vec![0; len as usize];
-        file.read(&mut octets, at - len)?;
+        file.0.read_exact_at(&mut octets, at - len)?;
         let footer = ipc::root_as_footer(&octets).map_err(|error| damaged(format!("no footer: {error}")))?;
         let block = |block: &ipc::Block| Block::new(block, at - len);
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -268,43 +268,15 @@ fn no_file(head: &[u8]) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// A file that must not change while it is read.
+/// A file of messages.
 #[derive(Debug)]
-struct Steady {
-    file: File,
-    len: u64,
-    modified: Option<SystemTime>,
-}
+struct Messages(Steady);
 
-impl Steady {
-    fn new(file: File) -> io::Result<Steady> {
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
-        Ok(Steady { len: metadata.len(), modified: metadata.modified().ok(), file })
-    }
-
-    fn is_unchanged(&self) -> io::Result<()> {
-        let metadata = self.file.metadata()?;
-        match metadata.len() == self.len && metadata.modified().ok() == self.modified {
-            true => Ok(()),
-            false => Err(io::Error::other("it was written to while it was read: run again when nobody writes to it")),
-        }
-    }
-
-    fn read(&self, octets: &mut [u8], at: u64) -> io::Result<()> {
-        read_exact_at(&self.file, octets, at).map_err(|error| match error.kind() {
-            // It was long enough when it was opened.
-            io::ErrorKind::UnexpectedEof => io::Error::other("it was cut short while it was read: run again when nobody writes to it"),
-            _ => error,
-        })
-    }
-
+impl Messages {
     /// The header of a message, which has its length before it (behind four octets of 0xFF since version 0.15 of the format).
     fn header(&self, block: &Block) -> io::Result<Header> {
         let mut octets = vec![0; (block.header.end - block.header.start) as usize];
-        self.read(&mut octets, block.header.start)?;
+        self.0.read_exact_at(&mut octets, block.header.start)?;
         let prefix = if octets.starts_with(&[0xFF; 4]) { 8 } else { 4 };
         if octets.len() < prefix {
             return Err(damaged("a message without a header"));
@@ -323,29 +295,8 @@ impl Steady {
             while let Some(next) = places.next_if(|next| next.start >= place.start && next.start <= end.saturating_add(GAP)) {
                 end = end.max(next.end);
             }
-            self.read(&mut octets[place.start as usize..end as usize], block.body.start + place.start)?;
+            self.0.read_exact_at(&mut octets[place.start as usize..end as usize], block.body.start + place.start)?;
         }
         Ok(Buffer::from_vec(octets))
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, octets: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, octets, at)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut octets: &mut [u8], mut at: u64) -> io::Result<()> {
-    while !octets.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, octets, at) {
-            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-            Ok(read) => {
-                octets = &mut octets[read..];
-                at += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

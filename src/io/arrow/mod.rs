@@ -19,10 +19,11 @@ mod select;
 mod stream;
 mod urls;
 
+pub use crate::io::tables::is_surt;
 pub use columns::{Columns, ColumnsBuilder, boolean_array, schema, text_fields, url_type, usage_array};
 pub use evaluate::{VerdictReader, evaluate};
 pub use file::IpcFile;
 pub use output::{ArrowColumns, ArrowRows, TableForm};
 pub use select::{Selection, TableOptions};
 pub use stream::IpcStream;
-pub use urls::{ColumnError, UrlArray, UrlBatch, UrlColumns, carried_columns, is_surt, url_columns};
+pub use urls::{ColumnError, UrlArray, UrlBatch, UrlColumns, carried_columns, url_columns};

@@ -17,18 +17,9 @@ use arrow::datatypes::{
 use arrow::record_batch::RecordBatch;
 
 use super::carried::carried;
+use crate::io::tables::{SPLIT, are_parts, are_surt, listed, why_no_surt};
 use crate::io::text::to_terminal_text;
 use crate::pipeline::{Carried, Values};
-
-/// The columns of Common Crawl's columnar index that make up a URL, in the order of a URL
-/// (<https://github.com/commoncrawl/cc-index-table>, the flat schema).
-const SPLIT: [&str; 5] = ["url_protocol", "url_host_name", "url_port", "url_path", "url_query"];
-
-/// Names that an error lists at most.
-const MAX_LISTED: usize = 40;
-
-/// Values of a column that are looked at to tell what it holds.
-const MAX_PROBED: usize = 64;
 
 /// Which columns of a schema make up the URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -236,16 +227,26 @@ impl fmt::Display for ColumnError {
                 write!(f, "the column {} holds {data_type}, which is not carried: leave it out", to_terminal_text(column.as_bytes()))
             }
             ColumnError::Missing { name, columns } => {
-                write!(f, "no column {}: there are {}", to_terminal_text(name.as_bytes()), Listed(columns))
+                write!(
+                    f,
+                    "no column {}: there are {}",
+                    to_terminal_text(name.as_bytes()),
+                    listed(columns.iter().map(|name| name.as_bytes()))
+                )
             }
             ColumnError::NoUrl { columns } => {
-                write!(f, "no column url, nor {}: there are {}; say which holds the URLs (--url-column)", SPLIT.join(", "), Listed(columns))
+                write!(
+                    f,
+                    "no column url, nor {}: there are {}; say which holds the URLs (--url-column)",
+                    SPLIT.join(", "),
+                    listed(columns.iter().map(|name| name.as_bytes()))
+                )
             }
             ColumnError::Unsplit { missing, columns } => {
                 write!(
                     f,
                     "no column url, and of a URL's parts {missing} are missing: there are {}; say which holds whole URLs (--url-column)",
-                    Listed(columns)
+                    listed(columns.iter().map(|name| name.as_bytes()))
                 )
             }
             ColumnError::NoText { column, data_type } => {
@@ -255,14 +256,7 @@ impl fmt::Display for ColumnError {
                     to_terminal_text(column.as_bytes())
                 )
             }
-            ColumnError::Surt { column } => {
-                let column = to_terminal_text(column.as_bytes());
-                write!(
-                    f,
-                    "the column {column} holds SURT keys (com,example)/path), which lose the scheme and more of the URL: name a column with \
-                     whole URLs (--url-column)"
-                )
-            }
+            ColumnError::Surt { column } => f.write_str(&why_no_surt(column)),
         }
     }
 }
@@ -273,44 +267,6 @@ impl From<ColumnError> for io::Error {
     fn from(error: ColumnError) -> io::Error {
         io::Error::new(io::ErrorKind::InvalidInput, error)
     }
-}
-
-/// Names of columns as people read them.
-struct Listed<'a>(&'a [String]);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("none");
-        }
-        for (index, name) in self.0.iter().take(MAX_LISTED).enumerate() {
-            write!(f, "{}{}", if index == 0 { "" } else { ", " }, to_terminal_text(name.as_bytes()))?;
-        }
-        match self.0.len().saturating_sub(MAX_LISTED) {
-            0 => Ok(()),
-            more => write!(f, ", and {more} more"),
-        }
-    }
-}
-
-/// Whether a value has the form of a SURT key, as `com,example)/path`: the host's labels turned round and parted by commas.
-///
-/// ```
-/// use robosieve::io::arrow::is_surt;
-///
-/// assert!(is_surt(b"com,example)/path") && is_surt(b"http://(com,example,www,)/"));
-/// assert!(!is_surt(b"https://example.com/a,b)/") && !is_surt(b"a,b") && !is_surt(b""));
-/// ```
-pub fn is_surt(value: &[u8]) -> bool {
-    let value = match memchr::memmem::find(value, b"://") {
-        Some(at) if value[at + 3..].starts_with(b"(") => &value[at + 4..],
-        _ => value,
-    };
-    let Some(end) = value.iter().position(|&octet| octet == b')') else { return false };
-    let is_of_host =
-        |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b',' | b'-' | b'_' | b'.' | b':' | b'%') || *octet >= 0x80;
-    let behind = value.get(end + 1);
-    value[..end].contains(&b',') && value[..end].iter().all(is_of_host) && behind.is_none_or(|&octet| octet == b'/')
 }
 
 /// The URLs of a record batch: strings or octets, plain, large, views, of fixed size, in a dictionary, sliced, or put together of their parts.
@@ -416,8 +372,7 @@ impl UrlArray {
     ///
     /// [`ColumnError::Surt`].
     pub fn refuse_surt(&self, name: &str) -> Result<(), ColumnError> {
-        let mut values = (0..self.len()).filter_map(|row| self.value(row)).take(MAX_PROBED).peekable();
-        match values.peek().is_some() && values.all(is_surt) {
+        match are_surt((0..self.len()).filter_map(|row| self.value(row))) {
             true => Err(ColumnError::Surt { column: name.to_owned() }),
             false => Ok(()),
         }
@@ -610,11 +565,6 @@ impl Port {
             Port::Number(_) => {}
         }
     }
-}
-
-/// Whether a host and a path are each one part of a URL.
-fn are_parts(host: &[u8], path: &[u8]) -> bool {
-    !host.is_empty() && !host.iter().any(|octet| b"/?#@\\".contains(octet)) && matches!(path, [] | [b'/', ..])
 }
 
 impl Parts {

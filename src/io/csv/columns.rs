@@ -4,11 +4,9 @@ use std::io;
 
 use csv::ByteRecord;
 
-use crate::io::stretches::{Decoded, Span, listed, surt_refused};
+use crate::io::stretches::{Decoded, Span};
+use crate::io::tables::{SPLIT, are_parts, listed, why_no_surt};
 use crate::io::text::to_terminal_text;
-
-/// The columns of Common Crawl's columnar index that make up a URL, in the order of a URL (<https://github.com/commoncrawl/cc-index-table>).
-const SPLIT: [&str; 5] = ["url_protocol", "url_host_name", "url_port", "url_path", "url_query"];
 
 /// What is read of a record.
 #[derive(Debug)]
@@ -74,11 +72,6 @@ impl Columns {
     }
 }
 
-/// Whether a host and a path are each one part of a URL: a host with a delimiter in it, or a path that does not begin with `/`, would name another origin.
-fn are_parts(host: &[u8], path: &[u8]) -> bool {
-    !host.is_empty() && !host.iter().any(|octet| b"/?#@\\".contains(octet)) && matches!(path, [] | [b'/', ..])
-}
-
 /// Puts a URL together. In CSV nothing tells an empty query from none.
 fn join(octets: &[u8], parts: [Span; 5], decoded: &mut Decoded) -> Span {
     let mut url = Vec::new();
@@ -98,7 +91,7 @@ fn join(octets: &[u8], parts: [Span; 5], decoded: &mut Decoded) -> Span {
 /// The field of the URL, or the five of its parts.
 fn url_fields(header: &ByteRecord, asked: Option<&str>, notes: &mut Vec<String>) -> io::Result<Vec<usize>> {
     match asked {
-        Some(asked @ "url_surtkey") => Err(surt_refused(asked)),
+        Some(asked @ "url_surtkey") => Err(io::Error::other(why_no_surt(asked))),
         Some(asked) => Ok(vec![named(header, asked, notes)?]),
         None if header.iter().any(|name| name == b"url") => Ok(vec![named(header, "url", notes)?]),
         None => {

@@ -6,7 +6,7 @@ use memchr::{memchr, memchr_iter, memchr3};
 
 use super::columns::Columns;
 use super::{CsvOptions, QUOTE, is_line_end};
-use crate::io::stretches::{Decoded, MalformedCount, Span, Stretch};
+use crate::io::stretches::{Decoded, FoundRows, MalformedCount, Span, Stretch};
 use crate::pipeline::{Carried, Values};
 
 /// Octets that a record likely has, or more.
@@ -36,7 +36,7 @@ impl Parser {
             malformed.add(rows.short, stretch.line_of(rows.first_short));
         }
         let Rows { decoded, urls, records, carried, .. } = rows;
-        CsvBatch { stretch, decoded, urls, records, carried, carried_count: self.columns.carried_count() }
+        CsvBatch { rows: FoundRows { stretch, decoded, urls, carried, carried_count: self.columns.carried_count() }, records }
     }
 
     /// Whether delimiters and LF are all that has a meaning, but for a CR before LF.
@@ -229,30 +229,18 @@ impl<'p, 'o> Rows<'p, 'o> {
 /// The rows of a stretch.
 #[derive(Debug)]
 pub(super) struct CsvBatch<'s> {
-    stretch: Stretch<'s>,
-    decoded: Decoded,
-    urls: Vec<Span>,
+    rows: FoundRows<'s>,
     records: Vec<Span>,
-    /// Row by row.
-    carried: Vec<Span>,
-    carried_count: usize,
-}
-
-impl CsvBatch<'_> {
-    #[inline]
-    fn get(&self, span: Span) -> &[u8] {
-        self.decoded.get(self.stretch.octets(), span)
-    }
 }
 
 impl Values for CsvBatch<'_> {
     fn row_count(&self) -> usize {
-        self.urls.len()
+        self.rows.urls.len()
     }
 
     #[inline]
     fn value(&self, row: usize) -> &[u8] {
-        self.get(self.urls[row])
+        self.rows.url(row)
     }
 
     fn is_null(&self, row: usize) -> bool {
@@ -260,14 +248,11 @@ impl Values for CsvBatch<'_> {
     }
 
     fn record(&self, row: usize) -> &[u8] {
-        self.get(self.records[row])
+        self.rows.get(self.records[row])
     }
 
     fn carried(&self, column: usize, row: usize) -> Carried<'_> {
-        if column >= self.carried_count {
-            return Carried::Null;
-        }
-        match self.get(self.carried[row * self.carried_count + column]) {
+        match self.rows.carried(column, row) {
             b"" => Carried::Null,
             text => Carried::Text(Cow::Borrowed(text)),
         }

@@ -7,7 +7,7 @@ use csv::{Writer, WriterBuilder};
 
 use crate::io::names::{Beside, ColumnNames};
 use crate::io::text::to_text;
-use crate::pipeline::{Asked, BoundBy, Carried, Decided, Evaluator, Lent, Run, Sink};
+use crate::pipeline::{Asked, Carried, Decided, Evaluator, Lent, Run, Sink};
 use crate::protocol::decision::Decision;
 use crate::protocol::usage::Preference;
 use crate::store::{RuleTable, SnapshotTime};
@@ -138,12 +138,7 @@ impl<'e, 's, W: Write> CsvVerdicts<'e, 's, W> {
     fn write_reasons(&mut self, run: &Run<'_>, decisions: &[Decision], tables: &[Option<RuleTable<'_>>]) -> io::Result<()> {
         for (column, decision) in decisions.iter().enumerate() {
             self.out.plain(decision.reason.name())?;
-            match run.bound_by[column] {
-                BoundBy::Nobody => self.out.plain("")?,
-                BoundBy::Star => self.out.plain("*")?,
-                BoundBy::Contained(token) => self.out.text(token)?,
-                BoundBy::Token(token) => self.out.text(self.columns[column].agent.tokens()[token].as_bytes())?,
-            }
+            self.out.text(run.group(column, self.columns[column].agent.tokens()).unwrap_or_default())?;
             match tables[column].and_then(|table| table.rule(decision.rule)) {
                 Some(rule) => {
                     self.out.text(rule.text)?;
@@ -217,8 +212,7 @@ fn snapshot(run: &Run<'_>, reading: usize) -> (String, String) {
         SnapshotTime::Undated => None,
         SnapshotTime::Effective(seconds) | SnapshotTime::Observed(seconds) => jiff::Timestamp::from_second(seconds).ok(),
     };
-    let digest = snapshot.digest().iter().map(|octet| format!("{octet:02x}")).collect();
-    (digest, time.map_or(String::new(), |time| time.to_string()))
+    (snapshot.digest_hex(), time.map_or(String::new(), |time| time.to_string()))
 }
 
 /// Fields under way.

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 
 pub use super::stretches::Malformed;
-use super::stretches::{AtLines, BYTE_ORDER_MARK, Decoded, MalformedCount, STRETCH_LEN, Span, Stretch, Stretches, Text};
-use super::stretches::{listed, refuse_surt, refuse_utf16, surt_refused};
+use super::stretches::{AtLines, BYTE_ORDER_MARK, Decoded, FoundRows, MalformedCount, STRETCH_LEN, Span, Stretch, Stretches, Text};
+use super::stretches::{refuse_surt, refuse_utf16};
+use super::tables::{listed, why_no_surt};
 use super::text::to_terminal_text;
 use crate::pipeline::{Batch, Carried, Source, Unit, Values};
 use object::{Found, Path, find, keys};
@@ -93,7 +94,7 @@ impl<'s> JsonRows<'s> {
         refuse_utf16(&head)?;
         let url = options.url_column.as_deref().unwrap_or("url");
         if url == "url_surtkey" {
-            return Err(surt_refused(url));
+            return Err(io::Error::other(why_no_surt(url)));
         }
         let paths = std::iter::once(url).chain(options.carry.iter().map(String::as_str)).map(Path::new).collect();
         let parser = Parser { paths };
@@ -171,7 +172,7 @@ impl Parser {
         if bad > 0 {
             malformed.add(bad, stretch.line_of(first_bad));
         }
-        JsonBatch { stretch, decoded, urls, ends, carried, carried_count: self.paths.len() - 1 }
+        JsonBatch { rows: FoundRows { stretch, decoded, urls, carried, carried_count: self.paths.len() - 1 }, ends }
     }
 
     /// Looks at the first lines: whether there are objects with a URL at all.
@@ -258,48 +259,32 @@ fn text(raw: &str) -> Option<Cow<'_, str>> {
 /// The rows of a stretch.
 #[derive(Debug)]
 struct JsonBatch<'s> {
-    stretch: Stretch<'s>,
-    decoded: Decoded,
-    urls: Vec<Span>,
+    rows: FoundRows<'s>,
     /// Where lines end.
     ends: Vec<u32>,
-    /// Row by row, as JSON.
-    carried: Vec<Span>,
-    carried_count: usize,
-}
-
-impl JsonBatch<'_> {
-    #[inline]
-    fn get(&self, span: Span) -> &[u8] {
-        self.decoded.get(self.stretch.octets(), span)
-    }
 }
 
 impl Values for JsonBatch<'_> {
     fn row_count(&self) -> usize {
-        self.urls.len()
+        self.rows.urls.len()
     }
 
     #[inline]
     fn value(&self, row: usize) -> &[u8] {
-        self.get(self.urls[row])
+        self.rows.url(row)
     }
 
     fn is_null(&self, row: usize) -> bool {
-        self.urls[row].is_none()
+        self.rows.urls[row].is_none()
     }
 
     fn record(&self, row: usize) -> &[u8] {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.stretch.octets()[start as usize..self.ends[row] as usize]
+        &self.rows.stretch.octets()[start as usize..self.ends[row] as usize]
     }
 
     fn carried(&self, column: usize, row: usize) -> Carried<'_> {
-        if column >= self.carried_count {
-            return Carried::Null;
-        }
-        let raw = self.get(self.carried[row * self.carried_count + column]);
-        std::str::from_utf8(raw).map_or(Carried::Null, carried)
+        std::str::from_utf8(self.rows.carried(column, row)).map_or(Carried::Null, carried)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -11,6 +10,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaD
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::io::guard::guard;
+use crate::io::steady::Steady;
 
 /// What stands at both ends of a Parquet file, and at the end of one whose footer is encrypted.
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -42,7 +42,6 @@ const LEAST_LEN: u64 = 12;
 pub struct ParquetInput {
     pub(super) octets: Positioned,
     pub(super) metadata: Arc<ParquetMetaData>,
-    modified: Option<SystemTime>,
 }
 
 impl ParquetInput {
@@ -52,12 +51,11 @@ impl ParquetInput {
     ///
     /// When the file can not be read, is no Parquet file, is cut short, damaged or encrypted, or keeps its columns in other files.
     pub fn open(file: File) -> io::Result<ParquetInput> {
-        let found = file.metadata()?;
-        let octets = Positioned { file: Arc::new(file), len: found.len() };
+        let octets = Positioned(Steady::new(file)?);
         check_ends(&octets)?;
         let metadata = guarded(|| read_metadata(&octets)).map_err(|error| damaged("its metadata", error))?;
-        check_places(&metadata, octets.len)?;
-        Ok(ParquetInput { octets, metadata: Arc::new(metadata), modified: found.modified().ok() })
+        check_places(&metadata, octets.0.len())?;
+        Ok(ParquetInput { octets, metadata: Arc::new(metadata) })
     }
 
     /// How many rows there are.
@@ -81,14 +79,7 @@ impl ParquetInput {
     ///
     /// When it is not: what was read since can be anything.
     pub fn check_unchanged(&self) -> io::Result<()> {
-        let found = self.octets.file.metadata()?;
-        if found.len() != self.octets.len {
-            return Err(changed(&format!("it had {} octets and has {}", self.octets.len, found.len())));
-        }
-        if self.modified.is_some() && found.modified().ok() != self.modified {
-            return Err(changed("it was written to"));
-        }
-        Ok(())
+        self.octets.0.check_unchanged()
     }
 
     /// Why part of the file can not be read: because it changed, if it did, or else because it is damaged.
@@ -108,13 +99,6 @@ impl ParquetInput {
 /// The name of a place in a file, for errors: row groups and rows are counted from 0, as in outputs.
 pub(super) fn place(row_group: usize, column: &ColumnChunkMetaData) -> String {
     format!("column {} of row group {row_group}", super::super::text::to_terminal_text(column.column_path().string().as_bytes()))
-}
-
-fn changed(how: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("the file changed while it was read ({how}): run again when nothing writes to it any more"),
-    )
 }
 
 fn damaged(what: &str, error: ParquetError) -> io::Error {
@@ -153,11 +137,12 @@ pub(super) fn guarded<T>(read: impl FnOnce() -> ParquetResult<T>) -> ParquetResu
 /// Whether the file begins and ends as a Parquet file does.
 fn check_ends(octets: &Positioned) -> io::Result<()> {
     let (mut head, mut tail) = ([0; 4], [0; 4]);
-    if octets.len < LEAST_LEN {
-        return Err(invalid(format!("this is no Parquet file: it has {} octets, and the least is {LEAST_LEN}", octets.len)));
+    let len = octets.0.len();
+    if len < LEAST_LEN {
+        return Err(invalid(format!("this is no Parquet file: it has {} octets, and the least is {LEAST_LEN}", len)));
     }
-    octets.read_exact_at(&mut head, 0)?;
-    octets.read_exact_at(&mut tail, octets.len - 4)?;
+    octets.0.read_exact_at(&mut head, 0)?;
+    octets.0.read_exact_at(&mut tail, len - 4)?;
     match (&head, &tail) {
         (MAGIC, MAGIC) => Ok(()),
         (MAGIC_ENCRYPTED, _) | (_, MAGIC_ENCRYPTED) => {
@@ -206,26 +191,7 @@ fn check_places(metadata: &ParquetMetaData, len: u64) -> io::Result<()> {
 
 /// A file that is read by place. Seeking, as [`File`] does for the crate, moves a position that all threads share.
 #[derive(Debug, Clone)]
-pub(super) struct Positioned {
-    file: Arc<File>,
-    len: u64,
-}
-
-impl Positioned {
-    #[cfg(unix)]
-    fn read_at(&self, into: &mut [u8], start: u64) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&*self.file, into, start)
-    }
-
-    #[cfg(windows)]
-    fn read_at(&self, into: &mut [u8], start: u64) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(&*self.file, into, start)
-    }
-
-    fn read_exact_at(&self, into: &mut [u8], start: u64) -> io::Result<()> {
-        Reading { octets: self.clone(), at: start }.read_exact(into)
-    }
-}
+pub(super) struct Positioned(Steady);
 
 /// A reader from a place in a file on.
 pub(super) struct Reading {
@@ -235,7 +201,7 @@ pub(super) struct Reading {
 
 impl Read for Reading {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.octets.read_at(into, self.at)?;
+        let read = self.octets.0.read_at(into, self.at)?;
         self.at += read as u64;
         Ok(read)
     }
@@ -243,7 +209,7 @@ impl Read for Reading {
 
 impl Length for Positioned {
     fn len(&self) -> u64 {
-        self.len
+        self.0.len()
     }
 }
 
@@ -272,7 +238,7 @@ pub(super) struct Streamed<'o>(pub(super) &'o Positioned);
 
 impl Length for Streamed<'_> {
     fn len(&self) -> u64 {
-        self.0.len
+        self.0.len()
     }
 }
 
