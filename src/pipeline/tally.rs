@@ -95,15 +95,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(column_count: usize, usage_count: usize) -> Summary {
+    /// Of no rows, for so many columns and usage columns.
+    pub fn new(column_count: usize, usage_count: usize) -> Summary {
         let (agents, usages) = (vec![Tally::default(); column_count], vec![UsageTally::default(); usage_count]);
         Summary { agents, usages, ..Summary::default() }
     }
 
-    /// Adds what another run of the same evaluator, or a like one, came to.
+    /// Adds what other rows came to, in the same columns.
     pub fn add(&mut self, other: &Summary) {
-        self.agents.resize_with(self.agents.len().max(other.agents.len()), Tally::default);
-        self.usages.resize_with(self.usages.len().max(other.usages.len()), UsageTally::default);
         self.rows += other.rows;
         self.undated += other.undated;
         self.dated += other.dated;

@@ -13,7 +13,7 @@ use robosieve::io::parquet::ParquetColumns;
 use robosieve::io::sums::Sums;
 use robosieve::io::table::Table;
 use robosieve::io::text::to_text;
-use robosieve::pipeline::{Discard, Evaluator, Fallback, Sink, run as run_pipeline};
+use robosieve::pipeline::{Discard, Evaluator, Fallback, Sink, Summary, run as run_pipeline};
 
 use crate::args::{EvalArgs, FallbackArg, OutputFormat, RunArgs, ScopeArg};
 use crate::exit::{Exit, Failure, shown};
@@ -157,7 +157,7 @@ pub fn with_evaluator(
     }
     let may_lend = |which| args.origin_fallback.contains(&which);
     evaluator = evaluator.with_fallback(Fallback { scheme: may_lend(FallbackArg::Scheme), www: may_lend(FallbackArg::Www) });
-    let mut report = Report::default();
+    let mut report = Report { summary: Summary::new(evaluator.columns().len(), evaluator.usages().len()), ..Report::default() };
     if args.account.scope == ScopeArg::RegisteredDomain {
         report.domains = Some(Domains::new(DomainRule::of(&evaluator, args.threads.count())?));
     }

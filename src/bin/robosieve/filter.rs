@@ -104,6 +104,7 @@ fn run_into_folder(args: &FilterArgs, inputs: &Inputs) -> Result<Exit, Failure> 
     }
     with_evaluator(&args.run, &files, |evaluator, report| {
         report.resumed = done.len() as u64;
+        report.kept = Some(Kept::nothing(args));
         for file in &files {
             let path = |folder: &Path| -> Result<PathBuf, Failure> {
                 let path = folder.join(&file.relative);
@@ -165,7 +166,7 @@ impl Outputs {
             sink = sink.with_scope(WholeDomains::new(rule));
         }
         decide(&args.run, &mut reading, evaluator, &mut sink, report)?;
-        let kept = report.kept.get_or_insert_with(|| Kept { rows: 0, undecided: 0, opted_out: 0, what: args.undecided.clone() });
+        let kept = report.kept.get_or_insert_with(|| Kept::nothing(args));
         kept.rows += sink.kept();
         kept.undecided += sink.undecided();
         kept.opted_out += sink.opted_out();

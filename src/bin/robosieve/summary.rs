@@ -15,7 +15,7 @@ use robosieve::io::text::to_terminal_text;
 use robosieve::pipeline::{Asked, AskedUsage, Evaluator, Lent, Reading, Summary, Tally, UsageTally};
 use robosieve::usage::UsageKey;
 
-use crate::args::{Counted, FailOn, RunArgs, UndecidedArg};
+use crate::args::{Counted, FailOn, FilterArgs, RunArgs, UndecidedArg};
 use crate::exit::{Exit, Failure, say, shown};
 use crate::inputs::Remark;
 use crate::output::Output;
@@ -72,6 +72,13 @@ impl Domains {
     pub fn add(&mut self, tallies: Vec<DomainTally>) {
         self.tallies.resize_with(tallies.len(), DomainTally::default);
         self.tallies.iter_mut().zip(&tallies).for_each(|(mine, theirs)| mine.add(theirs));
+    }
+}
+
+impl Kept {
+    /// Of no rows.
+    pub fn nothing(args: &FilterArgs) -> Kept {
+        Kept { rows: 0, undecided: 0, opted_out: 0, what: args.undecided.clone() }
     }
 }
 

@@ -55,6 +55,11 @@ fn a_directory_is_filtered_into_one_with_the_same_names() {
     let ran = place.run("filter store.rsieve lists --agent A -o out/new --resume").is(0);
     assert_eq!((&place.text("out/new/a.txt")[..], &place.text("out/new/deep/b.urls")[..]), ("old\n", "https://example.com/c\n"));
     assert!(ran.err.contains("2 files were left as they are") && ran.err.contains("3 rows in"), "{}", ran.err);
+    // Where nothing is left to do, there is a summary all the same, of no rows.
+    place.run("filter store.rsieve lists --agent A -o out/new --usage train-ai --resume --summary-json sum.json").is(0);
+    let summary = place.json("sum.json");
+    assert_eq!((&summary["rows"], &summary["kept"], &summary["files_resumed"]), (&0.into(), &0.into(), &3.into()));
+    assert_eq!((&summary["agents"][0]["agent"], &summary["agents"][0]["allow"]), (&"A".into(), &0.into()));
     place.run("filter store.rsieve lists --agent A -o out/new").is(0);
     assert_eq!(place.text("out/new/a.txt"), "https://example.com/\n");
 }
